@@ -1,0 +1,47 @@
+"""Files appear whole or not at all."""
+
+import json
+import os
+
+import pytest
+
+from vatex_jax.files import write_bytes_whole, write_json_whole, write_text_whole
+
+
+def test_text_is_utf8_with_its_line_ends(tmp_path):
+    path = tmp_path / "made" / "here" / "a.txt"
+    write_text_whole(path, "猫\r\n😀\n")
+    assert path.read_bytes() == "猫\r\n😀\n".encode()
+    write_text_whole(path, "")
+    assert path.read_bytes() == b""
+
+
+def test_json(tmp_path):
+    write_json_whole(tmp_path / "a.json", {"猫": [1, None]})
+    assert "猫" in (tmp_path / "a.json").read_text("utf-8")
+    assert json.loads((tmp_path / "a.json").read_text("utf-8")) == {"猫": [1, None]}
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        write_json_whole(tmp_path / "a.json", float("nan"))
+    assert json.loads((tmp_path / "a.json").read_text("utf-8")) == {"猫": [1, None]}
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
+    write_bytes_whole(tmp_path / "a", b"old")
+
+    def fail(*_):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="disk full"):
+        write_bytes_whole(tmp_path / "a", b"new")
+    assert (tmp_path / "a").read_bytes() == b"old"
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+def test_others_may_read_what_the_umask_lets_them(tmp_path):
+    before = os.umask(0o022)
+    try:
+        write_text_whole(tmp_path / "a", "x")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "a").stat().st_mode & 0o777 == 0o644

@@ -1,0 +1,101 @@
+"""Tokenizers: hand-cut sentences, the mask token, and a jieba that neither speaks nor leaves files."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vatex_jax.errors import ConfigError
+from vatex_jax.text.tokenization import make_tokenizer
+
+ENGLISH, WORDS, CHARACTERS = make_tokenizer("en"), make_tokenizer("zh"), make_tokenizer("zh", "characters")
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("A man in red is Running.", "a man in red is running ."),
+        ("The man's T-shirt isn't 3.5 m, it's 1,000!", "the man 's t-shirt isn't 3.5 m , it 's 1,000 !"),
+        ("the dog’s “bone”", "the dog 's “ bone ”"),
+        ("A [M] cuts a [M].", "a [M] cuts a [M] ."),
+        ("[M][M]x", "[M] [M] x"),
+        ("a [m]", "a [ m ]"),
+        ("wait... what?!", "wait ... what ? !"),
+        ("Cafe\u0301 Caf\u00e9", "caf\u00e9 caf\u00e9"),
+        ("nice 👍🏽👩‍🚒 \U0001f600", "nice 👍🏽 👩‍🚒 \U0001f600"),
+        ("snake_case 'quoted'", "snake _ case ' quoted '"),
+        (" \n\t\u3000", ""),
+        ("", ""),
+    ],
+)
+def test_english_sentences_cut_by_hand(text, tokens):
+    assert ENGLISH.tokenize(text) == tokens.split()
+
+
+def test_chinese_characters_keep_numbers_and_latin_runs_whole():
+    assert CHARACTERS.tokenize("他 在NBA打3.5场ice cream球。") == [
+        *("他", "在", "NBA", "打", "3.5", "场", "ice", "cream", "球", "。")
+    ]
+    assert CHARACTERS.tokenize("一个[M]在👍🏽。") == ["一", "个", "[M]", "在", "👍🏽", "。"]
+
+
+def test_chinese_words_are_those_of_jieba():
+    assert WORDS.tokenize("一个 男人\u3000正在弹吉他。") == ["一个", "男人", "正在", "弹", "吉他", "。"]
+    assert WORDS.tokenize("一个[M]在[M]。") == ["一个", "[M]", "在", "[M]", "。"]
+    assert WORDS.tokenize("") == []
+
+
+def test_detokenize_joins_for_reading():
+    assert ENGLISH.detokenize(["a", "man", "."]) == "a man ."
+    assert WORDS.detokenize(["他", "吃", "ice", "cream", "。"]) == "他吃ice cream。"
+    assert WORDS.detokenize([]) == ""
+
+
+def test_signatures_tell_language_and_segmenter():
+    assert ENGLISH.signature == "en:vatex-jax-1-lower"
+    assert WORDS.signature == "zh:jieba-0.42.1"
+    assert CHARACTERS.signature == "zh:char"
+    assert [tokenizer.language for tokenizer in (ENGLISH, WORDS, CHARACTERS)] == ["en", "zh", "zh"]
+
+
+@given(st.text(max_size=40) | st.text("[M] '’.-_a1男👍🏽\u200d\u0301", max_size=20))
+@settings(max_examples=300, deadline=None)
+def test_any_text_gives_whole_tokens_and_loses_nothing_but_whitespace(text):
+    for tokenizer in (ENGLISH, WORDS, CHARACTERS):
+        tokens = tokenizer.tokenize(text)
+        assert all(token.split() == [token] for token in tokens)
+    assert "".join(CHARACTERS.tokenize("男" + text)).count("[M]") == text.count("[M]")
+    assert ENGLISH.tokenize(text).count("[M]") == text.count("[M]")
+
+
+def test_unknown_language_or_unit_is_refused():
+    with pytest.raises(ConfigError, match="'de'"):
+        make_tokenizer("de")
+    with pytest.raises(ConfigError, match="'bytes'"):
+        make_tokenizer("zh", "bytes")
+
+
+def test_jieba_is_loaded_late_silently_and_without_a_cache(tmp_path):
+    code = (
+        "import sys; from vatex_jax.text.tokenization import make_tokenizer; t = make_tokenizer('zh');"
+        "assert 'jieba' not in sys.modules; print(t.tokenize('男人在跑步。')); assert 'jax' not in sys.modules"
+    )
+    # A fresh byte-code folder makes Python compile jieba anew, which is when its SyntaxWarnings appear.
+    environment = os.environ | {
+        "TMPDIR": str(tmp_path),
+        "PYTHONPYCACHEPREFIX": str(tmp_path / "pyc"),
+        "PYTHONUTF8": "1",
+    }
+    done = subprocess.run(
+        [sys.executable, "-W", "always", "-c", code],
+        env=environment,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert (done.stdout, done.returncode) == ("['男人', '在', '跑步', '。']\n", 0), done.stderr
+    assert "jieba" not in done.stderr
+    assert {path.name for path in tmp_path.iterdir()} <= {"pyc"}

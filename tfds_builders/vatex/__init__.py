@@ -1,0 +1,1 @@
+"""The VaTeX data set from the official caption and feature files."""

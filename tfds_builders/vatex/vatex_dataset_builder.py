@@ -1,0 +1,133 @@
+"""TFDS builder of VaTeX, without TensorFlow; `tfds_builders/build.py vatex` is the comfortable way to run it."""
+
+import json
+import pathlib
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import tensorflow_datasets as tfds
+from tqdm import tqdm
+
+from tfds_builders.vatex import inputs as inputs_lib
+from vatex_jax.data.features import FEATURE_SIZE, read_features
+from vatex_jax.errors import DataError
+
+SOURCES_FILE = "sources.json"
+
+# TFDS keeps the examples of one shard in memory until the shard is written.
+SHARD_BYTES = 32 << 20
+
+
+class Builder(tfds.core.ShardBasedBuilder):
+    """VaTeX: videos' features, English and Chinese captions, action labels.
+
+    It writes shards in the files' order itself: TFDS's shuffling of generated examples needs TensorFlow as soon as a
+    split is larger than 1 GB, which the training split is.
+    """
+
+    VERSION = tfds.core.Version("1.0.0")
+    RELEASE_NOTES = {"1.0.0": "First version."}  # noqa: RUF012
+    BUILDER_CONFIGS = [  # noqa: RUF012
+        tfds.core.BuilderConfig(name="i3d", description="With I3D features."),
+        tfds.core.BuilderConfig(name="none", description="Captions alone; every video has 0 segments."),
+    ]
+    MANUAL_DOWNLOAD_INSTRUCTIONS = inputs_lib.INSTRUCTIONS
+
+    def __init__(
+        self,
+        *,
+        missing_features: str = "error",
+        stand_in: bool = False,
+        inputs: inputs_lib.Inputs | None = None,
+        file_format: str = "array_record",
+        **kwargs: object,
+    ):
+        """Makes the builder; the first three arguments matter only to `download_and_prepare`.
+
+        Args:
+          missing_features: `error`, or `skip` to leave out videos without features.
+          stand_in: mark the features as stand-ins, as the file `STAND_IN_FEATURES` in the folder does.
+          inputs: what to build, where it has been collected already; else `manual_dir` is read.
+          file_format: see TFDS.
+          **kwargs: `data_dir`, `config`, `version`: see TFDS.
+        """
+        super().__init__(file_format=file_format, **kwargs)
+        self._missing_features = missing_features
+        self._stand_in = stand_in
+        self._inputs = inputs
+
+    def _info(self) -> tfds.core.DatasetInfo:
+        return self.dataset_info_from_configs(
+            features=tfds.features.FeaturesDict(
+                {
+                    "video_id": tfds.features.Text(),
+                    "features": tfds.features.Tensor(shape=(None, FEATURE_SIZE), dtype=np.float32),
+                    "label": tfds.features.Scalar(dtype=np.int32),
+                    "en": tfds.features.Sequence(tfds.features.Text()),
+                    "zh": tfds.features.Sequence(tfds.features.Text()),
+                    "pairs": tfds.features.Scalar(dtype=np.int32),
+                }
+            ),
+            supervised_keys=None,
+            homepage="https://eric-xw.github.io/vatex-website/",
+        )
+
+    def _shard_iterators_per_split(
+        self, dl_manager: tfds.download.DownloadManager
+    ) -> dict[str, list[Callable[[], Iterator[tuple[str, dict[str, object]]]]]]:
+        inputs = self._inputs or inputs_lib.collect(
+            _manual_dir(dl_manager),
+            with_features=self.builder_config.name != "none",
+            missing_features=self._missing_features,
+            stand_in=self._stand_in,
+        )
+        # TFDS has pointed data_dir at the folder it will rename once all records are there.
+        sources = {"name": self.name, "config": self.builder_config.name, "version": str(self.version)}
+        text = json.dumps(sources | inputs.sources, indent=1)
+        pathlib.Path(self.data_dir, SOURCES_FILE).write_text(text, encoding="utf-8")
+        return {split: self._shards(split, videos) for split, videos in inputs.splits.items()}
+
+    def _shards(
+        self, split: str, videos: Sequence[inputs_lib.Video]
+    ) -> list[Callable[[], Iterator[tuple[str, dict[str, object]]]]]:
+        bar = tqdm(total=len(videos), desc=split, unit=" videos", disable=None, leave=False)
+
+        def examples(part: Sequence[inputs_lib.Video]) -> Iterator[tuple[str, dict[str, object]]]:
+            for video in part:
+                yield video.captions.video_id, _example(video)
+                bar.update()
+            if bar.n == bar.total:
+                bar.close()
+
+        return [lambda part=part: examples(part) for part in cut_shards(videos)]
+
+
+def cut_shards(videos: Sequence[inputs_lib.Video]) -> list[Sequence[inputs_lib.Video]]:
+    """Cuts a split, in order, into shards of at most `SHARD_BYTES` of features and captions (or one video)."""
+    starts, size = [0], 0
+    for i, video in enumerate(videos):
+        own = 4 * FEATURE_SIZE * video.segments + 4 * sum(map(len, video.captions.en + video.captions.zh))
+        if size and size + own > SHARD_BYTES:
+            starts.append(i)
+            size = 0
+        size += own
+    return [videos[start:end] for start, end in zip(starts, [*starts[1:], len(videos)], strict=True)]
+
+
+def _example(video: inputs_lib.Video) -> dict[str, object]:
+    none = np.zeros((0, FEATURE_SIZE), np.float32)
+    return {
+        "video_id": video.captions.video_id,
+        "features": none if video.features is None else read_features(video.features),
+        "label": video.label,
+        "en": list(video.captions.en),
+        "zh": list(video.captions.zh),
+        "pairs": video.captions.pairs,
+    }
+
+
+def _manual_dir(dl_manager: tfds.download.DownloadManager) -> pathlib.Path:
+    try:
+        return pathlib.Path(dl_manager.manual_dir)
+    except (AssertionError, OSError) as error:  # TFDS's way to say that the folder is missing or empty
+        raise DataError(f"The folder with VaTeX's files is missing or empty.\n{inputs_lib.INSTRUCTIONS}") from error

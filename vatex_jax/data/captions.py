@@ -1,0 +1,315 @@
+"""The VaTeX caption files: finding, checking and reading them.
+
+A caption file is a JSON list of `{"videoID": str, "enCap": [str], "chCap": [str]}`; one or both caption fields may be
+missing, as in the official test files. Whatever is wrong with a file becomes a `DataError` that names the file, the
+record (1 is the first), the field, and what to do about it.
+"""
+
+import dataclasses
+import hashlib
+import json
+import pathlib
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+
+from vatex_jax.errors import DataError
+
+PARALLEL_CAPTIONS = 5
+"""In the official files the last five captions of each language translate each other (VaTeX, section 3.1)."""
+
+SPLITS = ("train", "validation", "public_test", "private_test")
+
+_SPLIT_OF_FILE_WORD = {
+    "training": "train",
+    "validation": "validation",
+    "public_test": "public_test",
+    "private_test": "private_test",
+}
+ACCEPTED_NAMES = (
+    "vatex_training*.json, vatex_validation*.json, vatex_public_test*.json, vatex_public_test_english*.json, "
+    "vatex_private_test*.json"
+)
+
+OFFICIAL_BLOBS = {
+    "3e241624b917c317368c5cda3ed9f6f612532ace": "train",
+    "98f4207d1fa56d018ca7e6083da060e61a5b976f": "validation",
+    "21e2c1e43bd7904a997a9e05ac15f371382dfbcf": "public_test",
+}
+"""Git blob SHA-1 of the published caption files (`git hash-object FILE` prints it)."""
+
+# A video's id is also the stem of its feature file, and file systems allow 255 bytes a name.
+MAX_ID_BYTES = 255 - len(".npy")
+
+
+@dataclasses.dataclass(frozen=True)
+class CaptionedVideo:
+    """One record: the video's id and its captions, verbatim and in the file's order."""
+
+    video_id: str
+    en: tuple[str, ...]
+    zh: tuple[str, ...]
+
+    @property
+    def pairs(self) -> int:
+        """How many captions, counted from the end of both lists, translate each other."""
+        return min(PARALLEL_CAPTIONS, len(self.en), len(self.zh))
+
+
+@dataclasses.dataclass(frozen=True)
+class CaptionFile:
+    """A caption file that was read: `sha1` is its git blob hash, `official` whether that is a published file's."""
+
+    path: pathlib.Path
+    split: str
+    sha1: str
+    official: bool
+    videos: tuple[CaptionedVideo, ...]
+
+
+def git_blob_sha1(data: bytes) -> str:
+    """The hash git gives a file with these bytes."""
+    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+
+
+def split_of(name: str) -> str | None:
+    """The split a caption file's name stands for; None where the name is not one of `ACCEPTED_NAMES`."""
+    match = re.fullmatch(r"vatex_(training|validation|public_test|private_test).*\.json", name, re.DOTALL)
+    return _SPLIT_OF_FILE_WORD[match[1]] if match else None
+
+
+def find_caption_files(folder: pathlib.Path) -> dict[str, pathlib.Path]:
+    """The caption files that lie in `folder` itself, by split, in the order of `SPLITS`.
+
+    Raises:
+      DataError: there is none, one has an unknown name, or two are for one split.
+    """
+    found: dict[str, pathlib.Path] = {}
+    for path in list_folder(folder):
+        if not (path.name.startswith("vatex_") and path.name.endswith(".json")):
+            continue
+        split = split_of(path.name)
+        if split is None:
+            raise DataError(
+                f"{path}: not a caption file name this builder knows. It reads {ACCEPTED_NAMES}; "
+                "rename the file or move it to another folder."
+            )
+        if split in found:
+            raise DataError(
+                f"{found[split]} and {path.name} are both captions of the split {split}. "
+                "Leave only the one to be used in the folder."
+            )
+        found[split] = path
+    if not found:
+        raise DataError(f"{folder}: no caption file there. Put at least one of {ACCEPTED_NAMES} into it.")
+    return {split: found[split] for split in SPLITS if split in found}
+
+
+def list_folder(folder: pathlib.Path) -> list[pathlib.Path]:
+    """What lies in a folder, sorted by name.
+
+    Raises:
+      DataError: it is no folder, or cannot be read.
+    """
+    try:
+        return sorted(folder.iterdir())
+    except FileNotFoundError as error:
+        raise DataError(f"{folder}: no such folder.") from error
+    except NotADirectoryError as error:
+        raise DataError(f"{folder}: not a folder.") from error
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        raise DataError(f"{str(folder)!r}: cannot be listed ({error}).") from error
+
+
+def read_bytes(path: pathlib.Path) -> bytes:
+    """A regular file's bytes.
+
+    Raises:
+      DataError: it is missing, no regular file (a pipe would be waited on for ever), or cannot be read.
+    """
+    try:
+        if not path.is_file():
+            raise DataError(f"{path}: not a regular file (a folder, a pipe or a link that leads nowhere).")
+        return path.read_bytes()
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror or error}).") from error
+
+
+def read_captions(path: pathlib.Path) -> CaptionFile:
+    """Reads and checks one caption file whose name says its split.
+
+    Raises:
+      DataError: see `parse_captions`.
+    """
+    split = split_of(path.name)
+    if split is None:
+        raise DataError(f"{path}: not a caption file name this builder knows. It reads {ACCEPTED_NAMES}.")
+    data = read_bytes(path)
+    sha1 = git_blob_sha1(data)
+    videos = tuple(parse_captions(data, str(path)))
+    return CaptionFile(path, split, sha1, OFFICIAL_BLOBS.get(sha1) == split, videos)
+
+
+def check_splits(files: Mapping[str, CaptionFile]) -> list[str]:
+    """Looks for videos that are in two splits; returns remarks on those that do no harm.
+
+    A video with captions in two splits would be trained on and scored: an error, unless both files are the published
+    ones, which nobody can mend. A record without captions (the private test) can leak nothing and gets a remark.
+
+    Raises:
+      DataError: a captioned video of one split has captions in another too.
+    """
+    seen: dict[str, tuple[CaptionFile, CaptionedVideo]] = {}
+    harmless: dict[tuple[str, str], int] = {}
+    for file in files.values():
+        for number, video in enumerate(file.videos, start=1):
+            if video.video_id not in seen:
+                seen[video.video_id] = file, video
+                continue
+            other_file, other = seen[video.video_id]
+            captioned = bool((video.en or video.zh) and (other.en or other.zh))
+            if captioned and not (file.official and other_file.official):
+                raise DataError(
+                    f"{file.path}, record {number} (videoID {video.video_id!r}), field videoID: {other_file.path.name} "
+                    "has captions of the same video. Remove it from one of the two files, so that nothing is trained "
+                    "on and scored."
+                )
+            pair = other_file.split, file.split
+            harmless[pair] = harmless.get(pair, 0) + 1
+    return [f"{count} videos are in both {one} and {two}" for (one, two), count in harmless.items()]
+
+
+def parse_captions(data: bytes, name: str) -> list[CaptionedVideo]:
+    """Reads a caption file's bytes: UTF-8 JSON, with or without a byte order mark. `name` is for messages.
+
+    Raises:
+      DataError: anything at all is wrong with it.
+    """
+    records = _parse_json(_decode(data, name), name)
+    if not isinstance(records, list):
+        raise DataError(f"{name}: holds {_kind(records)}, not a list of records. Is it a VaTeX caption file?")
+    if not records:
+        raise DataError(f"{name}: the list of records is empty. Remove the file if there is no such split.")
+    videos = []
+    first_with: dict[str, int] = {}
+    for number, record in enumerate(records, start=1):
+        video = _parse_record(record, f"{name}, record {number}")
+        if video.video_id in first_with:
+            raise DataError(
+                f"{name}, record {number} (videoID {video.video_id!r}), field videoID: record "
+                f"{first_with[video.video_id]} has the same id. Remove or merge one of them."
+            )
+        first_with[video.video_id] = number
+        videos.append(video)
+    return videos
+
+
+def _decode(data: bytes, name: str) -> str:
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise DataError(f"{name}: is UTF-16 text. Save it as UTF-8.")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        # Without the three bytes of a byte order mark, which the codec leaves out of its count.
+        offset = error.start + (3 if data.startswith(b"\xef\xbb\xbf") else 0)
+        raise DataError(
+            f"{name}: byte {data[offset] if offset < len(data) else 0:#04x} at offset {offset} is not UTF-8. "
+            "Save the file as UTF-8, or fetch it again if it was damaged."
+        ) from error
+
+
+def _parse_json(text: str, name: str) -> object:
+    def without_repeats(items: list[tuple[str, object]]) -> dict[str, object]:
+        record = dict(items)
+        if len(record) < len(items):
+            keys = [key for key, _ in items]
+            repeated = next(key for key in keys if keys.count(key) > 1)
+            raise DataError(f"{name}: a record has the field {repeated!r} twice: {_shorten(record)}. Remove one.")
+        return record
+
+    try:
+        return json.loads(text, object_pairs_hook=without_repeats)
+    except json.JSONDecodeError as error:
+        if not text.strip():
+            raise DataError(f"{name}: is empty. Fetch it again.") from error
+        ended = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
+        hint = "the file ends in the middle: fetch it again" if ended else "mend it there, or fetch the file again"
+        raise DataError(
+            f"{name}: not JSON at line {error.lineno}, column {error.colno} ({error.msg}); {hint}."
+        ) from error
+    except RecursionError as error:
+        raise DataError(f"{name}: lists nested too deeply. Is it a VaTeX caption file?") from error
+    except ValueError as error:  # a number of more digits than Python converts
+        raise DataError(f"{name}: not JSON of captions ({error}).") from error
+
+
+def _parse_record(record: object, where: str) -> CaptionedVideo:
+    if not isinstance(record, dict):
+        raise DataError(f'{where}: is {_kind(record)}, not an object like {{"videoID": ..., "enCap": [...]}}.')
+    if "videoID" not in record:
+        raise DataError(f"{where}: has no field videoID, only {_shorten(sorted(record))}.")
+    video_id = _check_id(record["videoID"], f"{where}, field videoID")
+    where = f"{where} (videoID {video_id!r})"
+    unknown = sorted(set(record) - {"videoID", "enCap", "chCap"})
+    if unknown:
+        raise DataError(f"{where}: unknown field {_shorten(unknown[0])}; the fields are videoID, enCap and chCap.")
+    return CaptionedVideo(
+        video_id,
+        _check_captions(record.get("enCap", []), f"{where}, field enCap"),
+        _check_captions(record.get("chCap", []), f"{where}, field chCap"),
+    )
+
+
+def _check_id(value: object, where: str) -> str:
+    if not isinstance(value, str):
+        raise DataError(f"{where}: is {_kind(value)}, not text.")
+    fault = None
+    if not value.strip():
+        fault = "is empty"
+    elif value in (".", ".."):
+        fault = f"is {value!r}, which names a folder"
+    elif any(unicodedata.category(c) in ("Cc", "Cs") or c in "/\\\u2028\u2029" for c in value):
+        fault = f"{_shorten(value)} holds a path separator, a control character or half a surrogate pair"
+    elif len(value.encode("utf-8")) > MAX_ID_BYTES:
+        fault = f"{_shorten(value)} is longer than {MAX_ID_BYTES} bytes"
+    if fault:
+        raise DataError(f"{where}: {fault}; feature files are named by it, so it must be fit for a file name.")
+    return value
+
+
+def _check_captions(value: object, where: str) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise DataError(
+            f"{where}: is {_kind(value)}, not a list of captions. Leave the field out where there are none."
+        )
+    for number, caption in enumerate(value, start=1):
+        which = f"{where}, caption {number} of {len(value)}"
+        if not isinstance(caption, str):
+            raise DataError(f"{which}: is {_kind(caption)}, not text.")
+        if not _is_visible(caption):
+            raise DataError(f"{which}: is empty ({_shorten(caption)}). Remove it, or the whole record.")
+        fault = next((c for c in caption if c == "\0" or "\ud800" <= c <= "\udfff"), None)
+        if fault is not None:
+            raise DataError(f"{which}: holds {fault!a}, which is no character of a text. Remove it.")
+    return tuple(value)
+
+
+def _is_visible(caption: str) -> bool:
+    """Whether there is more to it than white space, control and zero-width characters."""
+    return any(not c.isspace() and unicodedata.category(c) not in ("Cc", "Cf") for c in caption)
+
+
+def _kind(value: object) -> str:
+    names: Iterable[tuple[type | tuple[type, ...], str]] = (
+        (bool, "a truth value"),
+        ((int, float), "a number"),
+        (str, "text"),
+        (list, "a list"),
+        (dict, "an object"),
+    )
+    return next((name for kind, name in names if isinstance(value, kind)), "null")
+
+
+def _shorten(value: object) -> str:
+    text = ascii(value)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,44 @@
+"""Files that appear whole: written beside their final name, flushed to the disk, then renamed.
+
+A reader, also one that comes after a kill or a power cut, sees the old file or the new one, never half of it.
+"""
+
+import json
+import os
+import tempfile
+from pathlib import Path
+
+
+def write_bytes_whole(path: str | os.PathLike, content: bytes) -> None:
+    """Writes `content` to `path`, replacing what was there in one step; the parent folder is made where missing."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # One folder, so that the rename stays inside one file system; a name of its own, so that two writers do not mix.
+    descriptor, beside = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(beside, 0o666 & ~_umask())  # mkstemp makes files only their owner may read
+        os.replace(beside, path)
+    except BaseException:
+        Path(beside).unlink(missing_ok=True)
+        raise
+
+
+def write_text_whole(path: str | os.PathLike, text: str) -> None:
+    """Writes `text` to `path` as UTF-8, line ends as given, in one step."""
+    write_bytes_whole(path, text.encode("utf-8"))
+
+
+def write_json_whole(path: str | os.PathLike, value: object, indent: int | None = 2) -> None:
+    """Writes `value` to `path` as standard JSON (a NaN or an infinity is a ValueError) with a line end, in one step."""
+    write_text_whole(path, json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent) + "\n")
+
+
+def _umask() -> int:
+    """The process's umask; the system only tells it in exchange for a new one."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,263 @@
+"""From a folder of results.json files to the cells of a table: one block a data set, one run a seed in each cell."""
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vatex_jax.errors import DataError
+from vatex_jax.metrics.bleu import STATISTICS
+from vatex_jax.metrics.significance import paired_bootstrap, paired_t, t_interval
+from vatex_jax.reports import published, results
+
+STATISTICS_NAME = "bleu_statistics.npy"
+_FREE_FIELDS = ("seed", "seeds", "workdir")  # the configurations of one cell may differ in these alone
+_DATASET_KEY = ("name", "version", "split", "fingerprint", "simulated", "stand_in")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row: its label, what its results hold at dotted paths, and the paper's row (None: not in the paper)."""
+
+    label: str
+    where: dict[str, Any]
+    published: str | None = None
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: as Row, with the metric it shows."""
+
+    label: str
+    where: dict[str, Any]
+    metric: str
+    published: str | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a paper; its other rows are compared with the first."""
+
+    title: str
+    published: str
+    experiment: str
+    rows: tuple[Row, ...]
+    columns: tuple[Column, ...]
+
+    def paper(self, row: Row, column: Column) -> float | None:
+        """Returns the paper's figure, None where it has none."""
+        if row.published is None or column.published is None:
+            return None
+        return published.figure(self.published, row.published, column.published)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A result and the folder it lies in."""
+
+    folder: Path
+    result: dict[str, Any]
+
+    @property
+    def seed(self) -> int:
+        return self.result["seed"]
+
+    def statistics(self) -> np.ndarray | None:
+        """Returns the BLEU statistics [n, 10] saved beside the result, None where there are none.
+
+        Raises:
+          DataError: where the file is not what `metrics.bleu.sufficient_statistics` returns.
+        """
+        path = self.folder / STATISTICS_NAME
+        if not path.exists():
+            return None
+        try:
+            loaded = np.load(path, allow_pickle=False)
+        except (OSError, ValueError, EOFError) as error:
+            raise DataError(f"{path}: cannot be read: {error}") from error
+        array = isinstance(loaded, np.ndarray)
+        if not array or loaded.ndim != 2 or loaded.shape[1] != STATISTICS or loaded.dtype.kind not in "iu":
+            raise DataError(f"{path}: must hold BLEU statistics, an array of integers [sentences, {STATISTICS}]")
+        return loaded
+
+
+@dataclass(frozen=True)
+class Block:
+    """The cells of one data set: {(row label, column label): runs in order of seed}, empty where nothing was run."""
+
+    dataset: dict[str, Any]
+    cells: dict[tuple[str, str], list[Run]]
+
+    @property
+    def label(self) -> str:
+        """The data set in one line, with what kind of evidence it is."""
+        data = self.dataset
+        size = f"{data['sizes'][data['split']]} examples, " if data["split"] in data["sizes"] else ""
+        return f"{data['name']} {data['version']}, {data['split']} split, {size}fingerprint {data['fingerprint']}: " + (
+            kind(data)
+        )
+
+
+def kind(dataset: dict[str, Any]) -> str:
+    """Returns what a data set's scores are evidence of, in words for readers."""
+    if dataset["simulated"]:
+        return "SIMULATED (a small world with known answers)"
+    if dataset["stand_in"]:
+        return "STAND-IN features (made from the captions' own words; exercises code, supports no claim)"
+    return "real data"
+
+
+def load_runs(folders: Iterable[Path]) -> list[Run]:
+    """Returns all results under the folders, at any depth, by path; one file reached twice counts once.
+
+    Raises:
+      DataError: where a folder does not exist or a results.json breaks the schema.
+    """
+    paths = set()
+    for folder in folders:
+        if not folder.is_dir():
+            raise DataError(f"{folder}: no such folder")
+        paths |= {path.resolve() for path in folder.rglob(results.FILE_NAME)}
+    return [Run(path.parent, results.read(path)) for path in sorted(paths)]
+
+
+def blocks(table: Table, runs: Sequence[Run]) -> list[Block]:
+    """Sorts runs into the cells of a table, one block a data set: real data first, then stand-ins, then simulated.
+
+    Raises:
+      DataError: where a cell mixes configurations or holds two different results of one seed, or a column mixes ways
+        of scoring.
+    """
+    placed: dict[tuple, dict[tuple[str, str], list[Run]]] = {}
+    datasets: dict[tuple, dict[str, Any]] = {}
+    for run in runs:
+        if run.result["experiment"] != table.experiment:
+            continue
+        key = tuple(run.result["dataset"][field] for field in _DATASET_KEY)
+        for row in table.rows:
+            for column in table.columns:
+                if _matches(run.result, {**row.where, **column.where}):
+                    datasets.setdefault(key, run.result["dataset"])
+                    placed.setdefault(key, {}).setdefault((row.label, column.label), []).append(run)
+    order = sorted(datasets, key=lambda key: (key[4], key[5], key[:4]))
+    return [_block(table, datasets[key], placed[key]) for key in order]
+
+
+def scores(runs: Sequence[Run], metric: str) -> list[float]:
+    """Returns a metric of each run.
+
+    Raises:
+      DataError: naming the run that lacks it.
+    """
+    for run in runs:
+        if metric not in run.result["metrics"]:
+            file = run.folder / results.FILE_NAME
+            raise DataError(f"{file}: the metric {metric!r} is missing; evaluate the run anew")
+    return [float(run.result["metrics"][metric]) for run in runs]
+
+
+def mean_and_half_width(runs: Sequence[Run], metric: str) -> tuple[float, float]:
+    """Returns the mean over seeds and half its 95% t-interval: NaN for both without runs, for the latter with one."""
+    return t_interval(scores(runs, metric)) if runs else (math.nan, math.nan)
+
+
+def compare(rows_a: Sequence[Run], rows_b: Sequence[Run], metric: str = "bleu4") -> dict[str, float] | None:
+    """Compares two cells over the seeds both have; None where they have none in common.
+
+    Returns:
+      `seeds` in common; `difference` (mean of a - b), `low`, `high`, `p` of the paired t-test over seeds (NaN for one
+      seed); and, for `bleu4` where every run has its statistics, `bootstrap_difference`, `bootstrap_low`,
+      `bootstrap_high`, `bootstrap_p` over sentences, all seeds' outputs taken together.
+    """
+    by_seed_a, by_seed_b = ({run.seed: run for run in rows} for rows in (rows_a, rows_b))
+    common = sorted(by_seed_a.keys() & by_seed_b.keys())
+    if not common:
+        return None
+    a, b = [by_seed_a[seed] for seed in common], [by_seed_b[seed] for seed in common]
+    compared = {"seeds": float(len(common)), **paired_t(scores(a, metric), scores(b, metric))}
+    counts = [[run.statistics() for run in rows] for rows in (a, b)] if metric == "bleu4" else [[None]]
+    if any(array is None for rows in counts for array in rows):
+        return compared
+    over_sentences = paired_bootstrap(_stack(a, counts[0]), _stack(b, counts[1]))
+    return {**compared, **{f"bootstrap_{name}": value for name, value in over_sentences.items()}}
+
+
+def signatures(block: Block, column: Column) -> dict[str, str]:
+    """Returns how the scores of a column were counted, {} where nothing was run."""
+    runs = (run for (_, label), cell in block.cells.items() if label == column.label for run in cell)
+    return next((run.result["signature"] for run in runs), {})
+
+
+def _block(table: Table, dataset: dict[str, Any], placed: dict[tuple[str, str], list[Run]]) -> Block:
+    cells = {
+        (row.label, column.label): _one_a_seed(placed.get((row.label, column.label), []))
+        for row in table.rows
+        for column in table.columns
+    }
+    for column in table.columns:
+        runs = [run for row in table.rows for run in cells[row.label, column.label]]
+        for run in runs[1:]:
+            if run.result["signature"] != runs[0].result["signature"]:
+                raise DataError(
+                    f"{run.folder} and {runs[0].folder}: scores counted in different ways cannot share a column: "
+                    f"{run.result['signature']} and {runs[0].result['signature']}"
+                )
+    return Block(dataset, cells)
+
+
+def _one_a_seed(runs: list[Run]) -> list[Run]:
+    """Returns a cell's runs by seed; copies of one result count once."""
+    by_seed: dict[int, Run] = {}
+    for run in runs:
+        differ = _differing_fields(run.result["config"], runs[0].result["config"])
+        if differ:
+            raise DataError(
+                f"{run.folder} and {runs[0].folder}: one cell cannot mix configurations; they differ in "
+                f"{', '.join(differ)}. Name the folder of the table's own runs"
+            )
+        first = by_seed.setdefault(run.seed, run)
+        if first.result["metrics"] != run.result["metrics"]:
+            raise DataError(
+                f"{run.folder} and {first.folder}: two different results of seed {run.seed}. Remove one, or name the "
+                f"folder of the table's own runs"
+            )
+    return [by_seed[seed] for seed in sorted(by_seed)]
+
+
+def _differing_fields(a: dict[str, Any], b: dict[str, Any], prefix: str = "") -> list[str]:
+    differ = []
+    for name in sorted(a.keys() | b.keys()):
+        if not prefix and name in _FREE_FIELDS:
+            continue
+        left, right = a.get(name), b.get(name)
+        if isinstance(left, dict) and isinstance(right, dict):
+            differ += _differing_fields(left, right, f"{prefix}{name}.")
+        elif (name in a) != (name in b) or json.dumps(left) != json.dumps(right):
+            differ.append(prefix + name)
+    return differ
+
+
+def _matches(result: dict[str, Any], where: dict[str, Any]) -> bool:
+    return all(_at(result, path.split(".")) == wanted for path, wanted in where.items())
+
+
+def _at(value: Any, path: list[str]) -> Any:
+    """Returns what lies at a path of keys, None where there is no such path."""
+    for key in path:
+        if not isinstance(value, dict) or key not in value:
+            return None
+        value = value[key]
+    return value
+
+
+def _stack(runs: Sequence[Run], counts: Sequence[np.ndarray]) -> np.ndarray:
+    for run, array in zip(runs, counts, strict=True):
+        if len(array) != len(counts[0]):
+            raise DataError(
+                f"{run.folder / STATISTICS_NAME}: {len(array)} sentences, but {runs[0].folder} has {len(counts[0])}"
+            )
+    return np.stack(counts)

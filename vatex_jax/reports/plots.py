@@ -1,0 +1,180 @@
+"""Pictures of a run: training curves, a table as bars, attention over segments or words.
+
+matplotlib is imported when a picture is drawn, not before, and draws to files only (Agg). Chinese is set in Noto Sans
+SC from the package `pylopdf-fonts-zh-cn`, whose wheel holds the font: no system font is needed.
+"""
+
+import io
+import json
+import math
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from vatex_jax.errors import DataError
+from vatex_jax.files import write_bytes_whole
+from vatex_jax.reports.cells import Block, Table, kind, mean_and_half_width
+
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00")  # told apart also by colour-blind readers
+
+
+def training_curves(metrics_file: str | os.PathLike, path: str | os.PathLike) -> None:
+    """Draws loss and BLEU against the step from metrics.jsonl, each series under its own name.
+
+    Raises:
+      DataError: for a line that is not a JSON object with a step, or a file without any loss or BLEU.
+    """
+    series = read_series(metrics_file)
+    panels = {
+        "loss (nats a word)": {name: points for name, points in series.items() if name.split("/")[-1] == "loss"},
+        "BLEU-4": {name: points for name, points in series.items() if name.split("/")[-1] == "bleu4"},
+    }
+    panels = {title: curves for title, curves in panels.items() if curves}
+    if not panels:
+        raise DataError(f"{metrics_file}: holds neither a loss nor a bleu4 to draw")
+    with _figure(path, width=5.0 * len(panels), height=3.6, columns=len(panels)) as axes:
+        for axis, (title, curves) in zip(axes, panels.items(), strict=True):
+            for colour, (name, points) in zip(_cycle(), curves.items(), strict=False):
+                # A lone point would be an invisible line.
+                axis.plot(*zip(*points, strict=True), color=colour, label=name, marker="o", markersize=3)
+            axis.set(title=title, xlabel="step")
+            axis.grid(alpha=0.3)
+            axis.legend()
+
+
+def read_series(metrics_file: str | os.PathLike) -> dict[str, list[tuple[int, float]]]:
+    """Returns {metric: [(step, value)]} of a metrics.jsonl, by step; the later line wins where a step was repeated.
+
+    Raises:
+      DataError: naming the line that is not a JSON object with an integer `step`.
+    """
+    series: dict[str, dict[int, float]] = {}
+    try:
+        lines = Path(metrics_file).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{metrics_file}: cannot be read: {error}") from error
+    for number, line in enumerate(lines, start=1):
+        try:
+            record = json.loads(line)
+        except ValueError as error:
+            raise DataError(f"{metrics_file}, line {number}: no JSON: {error}") from error
+        if not isinstance(record, dict) or not isinstance(record.get("step"), int):
+            raise DataError(f"{metrics_file}, line {number}: must be an object with an integer 'step'")
+        for name, value in record.items():
+            if name != "step" and isinstance(value, (int, float)):
+                series.setdefault(name, {})[record["step"]] = float(value)
+    return {name: sorted(points.items()) for name, points in series.items()}
+
+
+def table_bars(table: Table, block: Block, path: str | os.PathLike) -> None:
+    """Draws one data set's cells as bars with their 95% t-intervals, and the paper's figures in a panel of their own.
+
+    Rows without runs leave a gap. The two panels have their own scales: they show different data.
+    """
+    labels = [row.label for row in table.rows]
+    ours = [[mean_and_half_width(block.cells[label, column.label], column.metric) for label in labels]
+            for column in table.columns]  # fmt: skip
+    paper = [[table.paper(row, column) for row in table.rows] for column in table.columns]
+    papers = [[(math.nan if x is None else x, math.nan) for x in column] for column in paper]
+    height = 1.2 + 0.28 * len(labels) * len(table.columns)
+    with _figure(path, width=11.0, height=height, columns=2) as axes:
+        for axis, cells, title in (
+            (axes[0], ours, f"ours: {block.dataset['name']}, {kind(block.dataset).partition(' (')[0]}"),
+            (axes[1], papers, "paper: VaTeX"),
+        ):
+            _bars(axis, labels, [column.label for column in table.columns], cells)
+            axis.set(title=title, xlabel=table.title.rpartition(", ")[2])
+        axes[1].set_yticklabels([])
+        axes[0].legend(loc="best")
+
+
+def attention_heatmap(
+    weights: Float[np.ndarray, "T L"],
+    target_words: Sequence[str],
+    columns: Sequence[str],
+    path: str | os.PathLike,
+    title: str = "",
+) -> None:
+    """Draws attention weights as a heat map: a row a target word, a column a video segment or source word.
+
+    Args:
+      weights: [T, L], from 0 (white) to 1.
+      target_words: T words, English, Chinese or both.
+      columns: L labels, for example segment times or source words.
+      path: the picture, a .png.
+      title: shown above.
+
+    Raises:
+      DataError: where labels and weights do not fit, or there is nothing to draw.
+    """
+    if weights.shape != (len(target_words), len(columns)) or weights.size == 0:
+        raise DataError(
+            f"an attention map of shape {weights.shape} is not {len(target_words)} words by {len(columns)} columns"
+        )
+    width = min(24.0, 2.5 + 0.36 * len(columns))
+    with _figure(path, width=width, height=min(24.0, 1.6 + 0.32 * len(target_words)), columns=1) as (axis,):
+        image = axis.imshow(weights, cmap="Blues", vmin=0.0, vmax=1.0, aspect="auto", interpolation="nearest")
+        axis.set_yticks(range(len(target_words)), [_literal(word) for word in target_words])
+        axis.set_xticks(range(len(columns)), [_literal(label) for label in columns], rotation=60, ha="right",
+                        rotation_mode="anchor")  # fmt: skip
+        axis.figure.colorbar(image, ax=axis, label="attention weight")
+        if title:
+            axis.set_title(_literal(title))
+
+
+def _bars(axis: Any, labels: list[str], groups: list[str], cells: list[list[tuple[float, float]]]) -> None:
+    """Draws horizontal bars, first row on top; cells[group][label] is (value, half width), either may be NaN."""
+    thickness = 0.8 / len(groups)
+    for i, (group, colour, column) in enumerate(zip(groups, _cycle(), cells, strict=False)):
+        positions = np.arange(len(labels)) + (i - (len(groups) - 1) / 2) * thickness
+        values = np.array([value for value, _ in column])
+        halves = np.array([half for _, half in column])
+        axis.barh(positions, values, thickness, color=colour, label=group)
+        shown = np.isfinite(values) & np.isfinite(halves)
+        axis.errorbar(values[shown], positions[shown], xerr=halves[shown], fmt="none", ecolor="black", capsize=2)
+    axis.set_yticks(range(len(labels)), labels)
+    axis.set_ylim(len(labels) - 0.5, -0.5)
+    axis.grid(axis="x", alpha=0.3)
+
+
+@contextmanager
+def _figure(path: str | os.PathLike, width: float, height: float, columns: int) -> Iterator[list[Any]]:
+    """Yields the axes of a new figure of so many inches, and writes it to `path`, whole, at the end."""
+    import matplotlib
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    # A Figure of its own, not pyplot's: nothing global is left behind, and a notebook's backend stays as it is.
+    with matplotlib.rc_context({"font.family": _font_families(), "font.size": 10}):
+        figure = Figure(figsize=(width, height), layout="constrained")
+        FigureCanvasAgg(figure)
+        yield list(figure.subplots(1, columns, squeeze=False)[0])
+        picture = io.BytesIO()
+        figure.savefig(picture, format="png", dpi=150)
+    write_bytes_whole(path, picture.getvalue())
+
+
+def _font_families() -> list[str]:
+    """Returns matplotlib's own font, then the Chinese one, which fills in what the first lacks."""
+    from matplotlib import font_manager
+
+    if not any(entry.name == "Noto Sans SC" for entry in font_manager.fontManager.ttflist):
+        with as_file(files("pylopdf_fonts_zh_cn") / "NotoSansSC-Regular.otf") as font:
+            font_manager.fontManager.addfont(font)
+    return ["DejaVu Sans", "Noto Sans SC"]
+
+
+def _literal(text: str) -> str:
+    """A dollar sign starts mathematics in matplotlib; in a caption it is money."""
+    return text.replace("$", r"\$")
+
+
+def _cycle() -> Iterator[str]:
+    while True:
+        yield from _COLOURS

@@ -1,0 +1,188 @@
+"""The papers' tables, filled from results.json files alone.
+
+    python -m vatex_jax.reports.tables runs/ --table=vatex_table5 [--format=text|markdown|csv]
+
+One block a data set, never two in one column. A cell is the mean over seeds with its 95% t-interval; the paper's figure
+stands beside it in a column of its own. Under each block every row is compared with the first. A table is described by
+data (`TABLES`), so another one is a few lines more.
+"""
+
+import argparse
+import csv
+import io
+import math
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from vatex_jax.errors import DataError, VatexError
+from vatex_jax.metrics.bleu import format_signature
+from vatex_jax.reports import published
+from vatex_jax.reports.cells import (
+    Block,
+    Column,
+    Row,
+    Table,
+    blocks,
+    compare,
+    kind,
+    load_runs,
+    mean_and_half_width,
+    signatures,
+)
+from vatex_jax.reports.grid import markdown_grid, text_grid
+
+MISSING = "missing"
+_CSV_HEADER = ("table", "dataset", "version", "split", "fingerprint", "kind", "row", "column", "metric", "seeds",
+               "mean", "half_width_95", "paper")  # fmt: skip
+NONE = "-"  # there cannot be a figure, for example the paper's for a row it does not have
+
+TABLES = {
+    "vatex_table5": Table(
+        title="Video-guided machine translation, BLEU-4",
+        published="vatex_table5",
+        experiment="translation",
+        rows=(
+            Row("NMT without video", {"variant": "none"}, "none"),
+            Row("+ average video feature", {"variant": "average"}, "average"),
+            Row("+ LSTM video, no attention", {"variant": "final"}, "final"),
+            Row("+ LSTM video, attention (VMT)", {"variant": "attention"}, "attention"),
+            Row("shuffled video (control)", {"variant": "shuffled"}),
+        ),
+        columns=tuple(
+            Column(direction, {"config.direction": direction}, "bleu4", f"{direction}/bleu4")
+            for direction in ("en2zh", "zh2en")
+        ),
+    ),
+}
+
+
+def render(table: Table, found: Sequence[Block], form: str) -> str:
+    """Returns the blocks of a table as `text`, `markdown` or `csv`."""
+    if form == "csv":
+        return _csv(table, found)
+    heading = f"## {table.title}" if form == "markdown" else table.title
+    return "\n\n".join([heading, *(_block_text(table, block, form) for block in found)])
+
+
+def main_grid(table: Table, block: Block) -> tuple[list[str], list[list[str]]]:
+    """Returns header and rows: for each column ours, then the paper's figure."""
+    header, rows = [""], [[row.label] for row in table.rows]
+    for column in table.columns:
+        header += [f"{column.label}: ours", f"{column.label}: paper (VaTeX)"]
+        for row, line in zip(table.rows, rows, strict=True):
+            line += [_cell_text(block, row, column), _paper_text(table.paper(row, column))]
+    return header, rows
+
+
+def gap_grid(table: Table, block: Block) -> tuple[list[str], list[list[str]]]:
+    """Returns header and rows comparing every row with the first, where both have seeds in common."""
+    header = ["", "column", "difference", "95% over seeds", "p (paired t)", "95% over sentences", "p (bootstrap)"]
+    header += ["seeds", "paper (VaTeX)"]
+    first, rows = table.rows[0], []
+    for column in table.columns:
+        for row in table.rows[1:]:
+            runs, base = block.cells[row.label, column.label], block.cells[first.label, column.label]
+            compared = compare(runs, base, column.metric)
+            if compared is None:
+                continue
+            ours, theirs = table.paper(row, column), table.paper(first, column)
+            gap = NONE if ours is None or theirs is None else f"{ours - theirs:+.2f}"
+            rows.append([row.label, column.label, f"{compared['difference']:+.2f}", *_tests(compared), gap])
+    return header, rows
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Prints a table; returns the exit status, 2 after an error of the person's."""
+    parser = argparse.ArgumentParser(prog="python -m vatex_jax.reports.tables", description=__doc__.splitlines()[0])
+    parser.add_argument("folders", nargs="+", type=Path, help="searched at any depth for results.json")
+    parser.add_argument("--table", required=True, choices=sorted(TABLES))
+    parser.add_argument("--format", default="text", choices=("text", "markdown", "csv"))
+    chosen = parser.parse_args(arguments)
+    table = TABLES[chosen.table]
+    try:
+        found = blocks(table, load_runs(chosen.folders))
+        if not found:
+            where = ", ".join(map(str, chosen.folders))
+            raise DataError(
+                f"no results of {chosen.table} under {where}; make them with "
+                f"python run_experiment.py --config=configs/tables/{chosen.table}.py"
+            )
+        print(render(table, found, chosen.format))
+    except VatexError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _block_text(table: Table, block: Block, form: str) -> str:
+    draw = markdown_grid if form == "markdown" else text_grid
+    header, rows = main_grid(table, block)
+    parts = [f"Data: {block.label}", draw(header, rows, [False] + [True] * (len(header) - 1))]
+    header, gaps = gap_grid(table, block)
+    if gaps:
+        parts += [
+            f'Difference from "{table.rows[0].label}", over the seeds both have',
+            draw(header, gaps, [False, False] + [True] * (len(header) - 2)),
+        ]
+    notes = ["Ours: mean over seeds, +- half the 95% t-interval (number of seeds)."]
+    notes += [f"Paper: {published.tables()[table.published]['source']}, its own data and tokens."]
+    for column in table.columns:
+        signature = signatures(block, column)
+        if signature:
+            notes.append(f"Signature of {column.label}: {format_signature(signature, column.metric)}")
+    return "\n\n".join([*parts, ("  \n" if form == "markdown" else "\n").join(notes)])
+
+
+def _cell_text(block: Block, row: Row, column: Column) -> str:
+    runs = block.cells[row.label, column.label]
+    mean, half = mean_and_half_width(runs, column.metric)
+    if not runs:
+        return MISSING
+    return f"{mean:.2f} ({len(runs)})" if math.isnan(half) else f"{mean:.2f} +- {half:.2f} ({len(runs)})"
+
+
+def _paper_text(figure: float | None) -> str:
+    return NONE if figure is None else f"{figure:.2f}"
+
+
+def _tests(compared: dict[str, float]) -> list[str]:
+    over_seeds = [NONE, NONE]
+    if compared["seeds"] > 1:
+        over_seeds = [_interval(compared["low"], compared["high"]), _p(compared["p"])]
+    over_sentences = [NONE, NONE]
+    if "bootstrap_p" in compared:
+        over_sentences = [
+            _interval(compared["bootstrap_low"], compared["bootstrap_high"]),
+            _p(compared["bootstrap_p"]),
+        ]
+    return [*over_seeds, *over_sentences, f"{compared['seeds']:.0f}"]
+
+
+def _interval(low: float, high: float) -> str:
+    return f"[{low:+.2f}, {high:+.2f}]"
+
+
+def _p(p: float) -> str:
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def _csv(table: Table, found: Sequence[Block]) -> str:
+    """One line a cell, full precision, empty where there is no figure."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(_CSV_HEADER)
+    for block in found:
+        data = block.dataset
+        named = [table.published, data["name"], data["version"], data["split"], data["fingerprint"], kind(data)]
+        for row in table.rows:
+            for column in table.columns:
+                runs, paper = block.cells[row.label, column.label], table.paper(row, column)
+                figures = [*mean_and_half_width(runs, column.metric), paper]
+                blank = ["" if x is None or math.isnan(x) else repr(x) for x in figures]
+                writer.writerow([*named, row.label, column.label, column.metric, len(runs), *blank])
+    return out.getvalue().rstrip("\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

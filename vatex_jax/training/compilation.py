@@ -1,0 +1,22 @@
+"""The persistent compilation cache: the second run of a model does not compile it again."""
+
+import os
+from pathlib import Path
+
+import jax
+
+
+def enable_compilation_cache(folder: str | os.PathLike | None = None) -> Path:
+    """Keeps compiled programs in `folder`, by default under the user's cache folder; returns the folder.
+
+    JAX keys the programs by their code, its own version and the processor, so one folder serves all runs.
+    """
+    if folder is None:
+        folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "vatex_jax" / "compiled"
+    path = Path(folder).absolute()
+    path.mkdir(parents=True, exist_ok=True)
+    jax.config.update("jax_compilation_cache_dir", str(path))
+    # By default only programs that took a second to compile are kept; a run has dozens of smaller ones.
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+    return path

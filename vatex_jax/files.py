@@ -8,6 +8,8 @@ import os
 import tempfile
 from pathlib import Path
 
+from vatex_jax.errors import DataError
+
 
 def write_bytes_whole(path: str | os.PathLike, content: bytes) -> None:
     """Writes `content` to `path`, replacing what was there in one step; the parent folder is made where missing."""
@@ -42,3 +44,15 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def read_json(path: str | os.PathLike) -> object:
+    """The value of a JSON file.
+
+    Raises:
+        DataError: the file cannot be read or is no UTF-8 JSON.
+    """
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise DataError(f"{path}: cannot be read as JSON ({error}).") from error

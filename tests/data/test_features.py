@@ -103,7 +103,11 @@ DAMAGED = {
     "negative shape": (rewrite_header(header(shape="(1, -2, 1024)"), ARRAY), ["'shape'"]),
     "code in the header": (rewrite_header("__import__('os').abort()", ARRAY), ["'descr'"]),
     "entry missing": (rewrite_header("{'descr': '<f4', 'shape': (2, 1024)}", ARRAY), ["'fortran_order'"]),
-    "entry too many": (rewrite_header(header(more="'x': 1"), ARRAY), ["more than"]),
+    "entry too many": (rewrite_header(header(more="'x': 1"), ARRAY), ["not that of an array"]),
+    "comma missing": (rewrite_header(header().replace(", 'fort", " 'fort"), ARRAY), ["not that of an array"]),
+    "quotes differ": (rewrite_header(header().replace("'shape'", "'shape\""), ARRAY), ["'shape'"]),
+    "leading zero": (rewrite_header(header(shape="(1, 02, 1024)"), ARRAY), ["shape is (1, 02, 1024)"]),
+    "odd white space": (rewrite_header(header(shape="(1,\x0b2, 1024)"), ARRAY), ["'shape'"]),
     "header of 4 GB": (b"\x93NUMPY\x02\x00\xff\xff\xff\xff" + save(ARRAY)[12:], ["header of 4294967295 bytes"]),
     "header no text": (b"\x93NUMPY\x03\x00\x02\x00\x00\x00\xff\xff", ["not text"]),
 }
@@ -179,6 +183,7 @@ def test_links_are_followed_once(tmp_path):
     (folder / "features").symlink_to(real)
     (folder / "self").symlink_to(folder)
     assert find_feature_files(folder, ["v"]) == {"v": folder / "features" / "v.npy"}
+    assert [path.name for path in features._walk(folder)] == ["v.npy"]  # not once for each turn of a loop
 
 
 def test_folders_pipes_and_dead_links_are_no_feature_files(tmp_path):

@@ -24,11 +24,11 @@ def pixels(path):
     return imread(path)[..., :3]
 
 
-def test_chinese_words_are_drawn_as_themselves(tmp_path):
+def test_chinese_words_are_drawn_as_themselves_and_dollars_are_no_mathematics(tmp_path):
     weights = np.full((1, 2), 0.5)
     pictures = []
     for word in ("蝙蝠", "球棒", "bat"):
-        plots.attention_heatmap(weights, [word], ["棒球", "$5 😀"], tmp_path / "a.png", title="挥动 $x$")
+        plots.attention_heatmap(weights, [word], ["棒球", "$5 😀"], tmp_path / "a.png", title=r"挥动 $\frac$")
         pictures.append(pixels(tmp_path / "a.png"))
     assert pictures[0].shape == pictures[1].shape
     assert np.abs(pictures[0] - pictures[1]).max() > 0.5  # empty boxes would look the same
@@ -59,7 +59,8 @@ def test_training_curves_are_read_and_drawn(tmp_path):
         {"step": 2, "train/loss": 2.0},
         {"step": 3, "train/loss": 1.5},
     ]
-    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    half = '{"step": 4, "train/lo'
+    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines) + half)
     series = plots.read_series(tmp_path / "metrics.jsonl")
     assert series["train/loss"] == [(1, 3.0), (2, 2.0), (3, 1.5)]
     assert series["validation/bleu4"] == [(3, 9.0)]
@@ -71,7 +72,7 @@ def test_training_curves_are_read_and_drawn(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ('{"step": 1, "loss": 1.0}\n{"step": 2, "lo', "line 2"),
+        ('{"step": 1, "loss": 1.0}\n{"step": 2, "lo\n', "line 2"),
         ('{"loss": 1.0}\n', "line 1"),
         ("[]\n", "line 1"),
         ('{"step": 1, "words": 2}\n', "neither"),

@@ -192,15 +192,17 @@ def damage_ids(folder: pathlib.Path) -> None:
 @pytest.mark.parametrize("through_tfds", [False, True])
 def test_one_bad_record_leaves_no_data_set(damage, words, through_tfds, vatex_folder, tmp_path):
     damage(vatex_folder)
+    prepare = prepare_with_tfds if through_tfds else build_quietly
     with pytest.raises(DataError) as caught:
-        if through_tfds:
-            prepare_with_tfds(tmp_path / "out", vatex_folder)
-        else:
-            build("vatex", manual_dir=vatex_folder, data_dir=tmp_path / "out", report=quiet)
+        prepare(tmp_path / "out", vatex_folder)
     for word in words:
         assert word in str(caught.value)
     left = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
     assert {path.name for path in left} <= {".vatex-i3d.lock", "metadata.json"}
+
+
+def build_quietly(data_dir: pathlib.Path, folder: pathlib.Path) -> tfds.core.DatasetBuilder:
+    return build("vatex", manual_dir=folder, data_dir=data_dir, report=quiet)
 
 
 def prepare_with_tfds(data_dir: pathlib.Path, folder: pathlib.Path, **options: object) -> Builder:

@@ -1,4 +1,4 @@
-"""The simulated world: its acceptance on two seeds, translations as functions, seeds, and features that tell the senses."""
+"""The simulated world: acceptance on two seeds, translation as a function, seeds, features that tell the senses."""
 
 import itertools
 
@@ -106,8 +106,9 @@ def test_videos_hold_what_the_design_says(world):
         assert len({event.agent for event in video.events}) == len(video.events)
         assert len(set(video.en)) == len(set(video.zh)) == 10
         assert video.en[PAIRS:] == video.zh[PAIRS:] == video.parallel()
-        told = {event.agent for event in video.events}
-        assert {filler[1] for telling in video.en for slot, filler in telling.fillers if slot[0] == "A"} == told
+        told = {filler[1] for telling in video.parallel() for slot, filler in telling.fillers if slot[0] == "A"}
+        assert told <= {event.agent for event in video.events}
+        assert len(told) >= min(2, len(video.events))
         for telling in video.en:
             words = [concept // 2 for concept in telling.concepts()]
             assert len(set(words)) == len(words), "a caption that told both senses would give one away"

@@ -1,4 +1,4 @@
-"""`vatex_sim` through TFDS, in a process of its own: no TensorFlow, the contract's schema, side files, nothing half made."""
+"""`vatex_sim` through TFDS, without TensorFlow: the schema of VaTeX, the side files, and nothing left half made."""
 
 import json
 import os

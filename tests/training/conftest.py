@@ -6,7 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jax
 import pytest
+
+from vatex_jax.training.compilation import enable_compilation_cache
 
 SCRIPT = Path(__file__).with_name("toy_run.py")
 ROOT = SCRIPT.parents[2]
@@ -20,10 +23,23 @@ def toy():
     return module
 
 
+@pytest.fixture(scope="session", autouse=True)
+def cache(tmp_path_factory):
+    """A compilation cache for all runs in this folder; the settings found before are put back."""
+    options = (
+        "jax_compilation_cache_dir",
+        "jax_persistent_cache_min_compile_time_secs",
+        "jax_persistent_cache_min_entry_size_bytes",
+    )
+    before = {name: getattr(jax.config, name) for name in options}
+    yield enable_compilation_cache(tmp_path_factory.mktemp("compiled"))
+    for name, value in before.items():
+        jax.config.update(name, value)
+
+
 @pytest.fixture(scope="session")
-def start_toy(tmp_path_factory):
+def start_toy(cache):
     """start_toy(workdir, *arguments, devices=1, **environment) starts the command; all share a compilation cache."""
-    cache = tmp_path_factory.mktemp("compiled")
     started = []
 
     def start(workdir, *arguments, devices=1, **environment):

@@ -13,7 +13,7 @@ PRINT = {"config": "abc", "vocabulary": "def"}
 
 def tree(value: float):
     return {
-        "enc/oder:猫": {"kernel": jnp.full((3, 2), value), "empty": np.zeros((0, 4), np.float32)},
+        "enc/oder:猫": {"kernel": jnp.full((3, 2), value, jnp.float32), "empty": np.zeros((0, 4), np.float32)},
         "half": jnp.full(4, value, jnp.bfloat16),
         "pair": (np.int32(value), jnp.array(True)),
     }
@@ -39,6 +39,17 @@ def test_round_trip(tmp_path):
     assert state["pair"][0].dtype == np.int32
 
 
+def test_large_arrays_and_many_small_ones(tmp_path, monkeypatch):
+    monkeypatch.setattr("vatex_jax.training.checkpoints.BLOCK", 64)
+    rng = np.random.default_rng(0)
+    saved = {f"a{i}": rng.normal(size=(i % 7, 3)).astype([np.float32, np.float64][i % 3 == 0]) for i in range(40)}
+    Checkpoints(tmp_path, PRINT).save_last(1, saved, {})
+    restored, _ = Checkpoints(tmp_path, PRINT).restore_last(lambda host: saved)
+    for name, array in saved.items():
+        assert restored[name].dtype == array.dtype
+        np.testing.assert_array_equal(restored[name], array)
+
+
 def test_an_empty_folder_has_nothing_to_restore(tmp_path):
     assert restore(tmp_path / "checkpoints") is None
 
@@ -53,7 +64,7 @@ def test_any_damage_to_the_newest_falls_back_to_the_one_before(tmp_path):
     save(tmp_path, 2)
     names = files_of(tmp_path / "last-00000002")
     assert "manifest.json" in names
-    assert any(name.startswith("arrays/00000/") for name in names)
+    assert any(name.startswith("arrays/float32-") for name in names)
     for name in names:
         for damage in ("cut", "gone", "flipped"):
             path = tmp_path / "last-00000002" / name

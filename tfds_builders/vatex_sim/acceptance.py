@@ -2,14 +2,13 @@
 
     python -m tfds_builders.vatex_sim.acceptance --world_seed=0 --size=default
 
-prints the report and exits with 1 if a requirement fails. BLEU is corpus BLEU-4 by sacrebleu, on the library's English words
-and jieba's Chinese words, without smoothing.
+prints the report and exits with 1 if a requirement fails. BLEU is corpus BLEU-4 by sacrebleu, without smoothing, on the
+library's English words and jieba's Chinese words.
 """
 
 import argparse
 import itertools
 import sys
-from collections.abc import Iterator
 
 import sacrebleu
 
@@ -42,11 +41,16 @@ REQUIREMENTS = {
 
 
 def report(world: World) -> dict[str, float]:
-    """Every figure of a world: counts, shares (0-1), words, BLEU (0-100). `en/` figures are of English words, and so on."""
+    """Every figure of a world: counts, shares (0-1), words, BLEU (0-100); `en/` marks those of English words."""
+    pairs = [(video, telling) for split in SPLITS for video in world.videos(split) for telling in video.parallel()]
     figures: dict[str, float] = {}
     for language in ("en", "zh"):
-        figures |= {f"{language}/{name}": value for name, value in _ambiguity(world, language).items()}
-    figures |= _captions(world)
+        tokenize = make_tokenizer(language).tokenize
+        sentences = [tokenize(templates.render(telling, language)) for _, telling in pairs]
+        figures |= {
+            f"{language}/{name}": value for name, value in _ambiguity(world, pairs, sentences, language).items()
+        }
+    figures |= _captions(pairs, sentences)
     for direction, split in itertools.product(DIRECTIONS, ("validation", "test")):
         oracle, no_video = _bleu(world, direction, split)
         prefix = f"{direction}/{split}"
@@ -64,26 +68,20 @@ def check(figures: dict[str, float]) -> list[str]:
     ]
 
 
-def _pairs(world: World) -> Iterator[tuple[Video, Telling]]:
-    """The parallel captions of all splits."""
-    for split in SPLITS:
-        for video in world.videos(split):
-            yield from ((video, telling) for telling in video.parallel())
-
-
-def _ambiguity(world: World, language: str) -> dict[str, float]:
-    """How many words of a language are ambiguous, and how many tokens of the parallel captions they make up."""
-    tokenize = make_tokenizer(language).tokenize
-    tokens = ambiguous = both = likelier = 0
-    seen, lengths = set(), []
-    for video, telling in _pairs(world):
-        lengths.append(len(tokenize(templates.render(telling, language))))
+def _ambiguity(
+    world: World, pairs: list[tuple[Video, Telling]], sentences: list[list[str]], language: str
+) -> dict[str, float]:
+    """How many words of a language are ambiguous, and what share of the tokens of the parallel captions they are."""
+    ambiguous = both = likelier = 0
+    seen = set()
+    for video, telling in pairs:
         for index in telling.concepts():
             if lexicon.CONCEPTS[index].ambiguous_in == language:
                 seen.add(index)
                 ambiguous += 1
                 both += video.holds_both(index)
                 likelier += world.likelier[index // 2] == lexicon.CONCEPTS[index].sense
+    lengths = [len(sentence) for sentence in sentences]
     tokens = sum(lengths)
     words = {index // 2 for index in seen if index ^ 1 in seen}
     nouns = sum(lexicon.CONCEPTS[2 * word].part_of_speech == "noun" for word in words)
@@ -100,14 +98,12 @@ def _ambiguity(world: World, language: str) -> dict[str, float]:
     }
 
 
-def _captions(world: World) -> dict[str, float]:
+def _captions(pairs: list[tuple[Video, Telling]], chinese: list[list[str]]) -> dict[str, float]:
     """Whether captions tell their events apart, and whether jieba cuts them into the words they were made of."""
-    tokenize = make_tokenizer("zh").tokenize
-    pairs = list(_pairs(world))
     determined = [_possible_events(video, telling) == 1 for video, telling in pairs]
     whole = [
-        set(templates.content_words(telling, "zh")) <= set(tokenize(templates.render(telling, "zh")))
-        for _, telling in pairs
+        set(templates.content_words(telling, "zh")) <= set(sentence)
+        for (_, telling), sentence in zip(pairs, chinese, strict=True)
     ]
     return {
         "pairs": len(pairs),
@@ -119,7 +115,7 @@ def _captions(world: World) -> dict[str, float]:
 
 
 def _possible_events(video: Video, telling: Telling) -> int:
-    """How many choices of events of its video the English or Chinese words of a caption, without senses, may speak of."""
+    """How many choices of events of its video the words of a caption, without their senses, may speak of."""
     choices = 1
     for number in sorted({slot[1] for slot, _ in telling.fillers}):
         facts = {slot[0]: filler for slot, filler in telling.fillers if slot[1] == number}

@@ -1,8 +1,8 @@
 """The fixed words of the simulated world: concepts with one English and one Chinese word each.
 
-A word is ambiguous in English where two concepts share it (bat: 蝙蝠 or 球棒) and in Chinese where two concepts share its
-Chinese word (羊: sheep or goat). No concept is ambiguous both ways, so a concept's English word, its Chinese word and its
-sense determine one another. Every Chinese word is one jieba word in the world's sentences (a test holds it so).
+A word is ambiguous in English where two concepts share it (bat: 蝙蝠 or 球棒), in Chinese where two share their Chinese
+word (羊: sheep or goat). No concept is ambiguous both ways, so a word and its sense determine its translation.
+Every Chinese word is one jieba word in the sentences of the world (`acceptance` measures it).
 """
 
 import dataclasses

@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import json
+from typing import ClassVar
 
 import numpy as np
 import tensorflow_datasets as tfds
@@ -45,15 +46,15 @@ def _config(size: str, world_seed: int) -> VatexSimConfig:
 
 
 class Builder(tfds.core.GeneratorBasedBuilder):
-    """Simulated videos of events with captions in two languages; beside the records lie `world.json` and `test_pairs.json`."""
+    """Simulated videos with captions in two languages; beside the records lie `world.json` and `test_pairs.json`."""
 
     VERSION = tfds.core.Version("1.0.0")
-    RELEASE_NOTES = {"1.0.0": "First world."}
-    BUILDER_CONFIGS = [make_config("default"), make_config("tiny")]
+    RELEASE_NOTES: ClassVar = {"1.0.0": "First world."}
+    BUILDER_CONFIGS: ClassVar = [make_config("default"), make_config("tiny")]
 
     def _info(self) -> tfds.core.DatasetInfo:
         return self.dataset_info_from_configs(
-            description="A small simulated world with the schema of VaTeX and known answers. It supports no claim on real data.",
+            description="A small simulated world with the schema of VaTeX and known answers; no claim on real data.",
             features=tfds.features.FeaturesDict(
                 {
                     "video_id": tfds.features.Text(),
@@ -110,10 +111,10 @@ def describe_world(world: World) -> dict:
 
 
 def pair_facts(world: World) -> list[dict]:
-    """The content of `test_pairs.json`: every parallel test pair, its best translations without video, its ambiguous words.
+    """The content of `test_pairs.json`: what only the video tells, by parallel test pair.
 
-    `zh_ceiling` and `en_ceiling` are the most probable translations of `en` and `zh` given the sentence alone. Each word
-    of `ambiguous` (English words of two meanings) and `ambiguous_zh` has its place among the tokens of either language.
+    `zh_ceiling` and `en_ceiling` are the most probable translations of `en` and `zh` given the sentence alone. Words
+    of `ambiguous` (English words of two meanings) and of `ambiguous_zh` come with their places among the tokens.
     """
     tokenize = {language: make_tokenizer(language).tokenize for language in ("en", "zh")}
     found = []

@@ -1,9 +1,9 @@
 """The simulated world behind `vatex_sim`: videos of events, their features and captions, with known answers.
 
-A video is one to three events in time order. An event is an agent, a verb, an object, a tool and a place; verbs, objects and
-tools are words with two meanings, one of which happens. In most videos two events share such words with opposite meanings,
-so that only the segments of the event a caption speaks of settle them; the agent, of which no two events of a video share one,
-tells the event.
+A video is one to three events in time order. An event is an agent, a verb, an object, a tool and a place; verbs,
+objects and tools are words with two meanings, one of which happens. In most videos two events share such words with
+opposite meanings, so that only the segments of the event a caption speaks of settle them. The agent tells which event
+that is: no two events of a video have the same.
 
 Legend: `L` segments, `D` = 1024 feature dimensions.
 """
@@ -29,10 +29,10 @@ SIZES = {
 }
 
 # Standard deviation of a feature's noise; with the factors below the whole feature's is near 0.2, as I3D's.
-_NOISE = 0.12
+_NOISE = 0.08
 # Norms of what one segment adds to the noise. A noun or verb shows which thing it is, and which of two kinds of thing
 # (as birds resemble one another and machines do), so that what is learnt of one word helps with the next.
-_NORMS = {"agent": 2.5, "colour": 0.7, "place": 1.0, "meaning": 1.0, "kind": 2.2}
+_NORMS = {"agent": 3.0, "colour": 0.5, "place": 0.8, "meaning": 0.8, "kind": 2.8}
 _EVENTS_SHARE = (0.10, 0.45, 0.45)  # videos of one, two, three events
 _SHARED_WORD = 0.85  # a slot of the two events that contrast holds the same word
 _ENGLISH_AMBIGUOUS = 0.7  # nouns and verbs ambiguous in English; the rest are in Chinese
@@ -43,7 +43,7 @@ _COLOURED = 0.25  # agents whose dress is told
 
 @dataclasses.dataclass(frozen=True)
 class Event:
-    """Agent, dress, place (indices into the lexicon) and the concepts of verb, object and tool, over `length` segments."""
+    """Agent, dress, place (indices into the lexicon), concepts of verb, object and tool, and segments it lasts."""
 
     agent: int
     colour: int
@@ -77,7 +77,7 @@ class Video:
 class World:
     """All of one simulated world; a pure function of its seed, whatever was asked of it before.
 
-    `likelier[c // 2]` is the sense (0 or 1) more frequent for the word of concept `c`: the best guess without the video.
+    `likelier[c // 2]` is the more frequent sense (0 or 1) of the word of concept `c`: the best guess without the video.
     """
 
     def __init__(self, world_seed: int = 0, size: str = "default"):

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from vatex_jax.errors import DataError
 
 PARALLEL_CAPTIONS = 5
-"""In the official files the last five captions of each language translate each other (VaTeX, section 3.1)."""
+"""In the official files the last five captions of each language translate each other (VaTeX, figure 2)."""
 
 SPLITS = ("train", "validation", "public_test", "private_test")
 

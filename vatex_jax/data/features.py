@@ -31,13 +31,15 @@ _MAX_HEADER = 10_000
 _PREFIX = len(_MAGIC) + 2 + 4 + _MAX_HEADER
 _FINGERPRINT_BYTES = 4096
 
-# The header is the text of a dict with just these three entries. We match it rather than evaluate it: `L` ends the
-# integers of files written by Python 2.
+# The header is the text of a dict with just these three entries. It is matched, not evaluated: NumPy's own evaluation
+# lets errors of Python's tokenizer through on damaged headers. `L` ends the integers of files written by Python 2.
 _ENTRIES = {
-    "descr": re.compile(r"""['"]descr['"]\s*:\s*('[^']*'|"[^"]*"|\[.*\]|\(.*\))\s*(?=,\s*['"]|,?\s*\})"""),
-    "fortran_order": re.compile(r"""['"]fortran_order['"]\s*:\s*(True|False)"""),
-    "shape": re.compile(r"""['"]shape['"]\s*:\s*\(([0-9L,\s]*)\)"""),
+    "descr": re.compile(r"""(['"])descr\1[ \t]*:[ \t]*('[^'"\\]*'|"[^'"\\]*"|\[.*\])"""),
+    "fortran_order": re.compile(r"""(['"])fortran_order\1[ \t]*:[ \t]*(True|False)"""),
+    "shape": re.compile(r"""(['"])shape\1[ \t]*:[ \t]*\(([0-9L, \t]*)\)"""),
 }
+_INTEGER = r"(?:0|[1-9][0-9]{0,17})L?"
+_SHAPE = re.compile(rf"[ \t]*{_INTEGER}[ \t]*(?:,[ \t]*{_INTEGER}[ \t]*)*,?[ \t]*")
 _FLOAT = re.compile(r"[<>=|]?f[248]")
 
 _KINDS = {"O": "pickled Python objects", "i": "integers", "u": "integers", "b": "truth values", "c": "complex numbers"}
@@ -155,10 +157,10 @@ def _header_entries(text: str, name: str) -> dict[str, str]:
             raise DataError(
                 f"{name}: its header has no readable entry {key!r} ({text.strip()[:120]!r}); it is damaged."
             )
-        entries[key] = match[1]
-        rest = rest[: match.start()] + rest[match.end() :]
-    if not re.fullmatch(r"\{\s*(,\s*){2,3}\}\s*", rest):
-        raise DataError(f"{name}: its header holds more than an array's ({text.strip()[:120]!r}); it is damaged.")
+        entries[key] = match[2]
+        rest = f"{rest[: match.start()]}@{rest[match.end() :]}"
+    if not re.fullmatch(r"\{[ \t]*(@[ \t]*,[ \t]*){2}@[ \t]*(,[ \t]*)?\}[ \t]*\n?", rest):
+        raise DataError(f"{name}: its header is not that of an array ({text.strip()[:120]!r}); it is damaged.")
     return entries
 
 
@@ -176,10 +178,9 @@ def _float_dtype(descr: str, name: str) -> np.dtype:
 
 def _integers(shape: str) -> tuple[int, ...]:
     """The integers of a shape; empty where it is not one."""
-    text = shape.replace("L", "").strip()
-    if not re.fullmatch(r"\d{1,18}\s*(,\s*\d{1,18}\s*)*,?", text):
+    if not _SHAPE.fullmatch(shape):
         return ()
-    return tuple(int(part) for part in text.split(",") if part.strip())
+    return tuple(int(number) for number in re.findall("[0-9]+", shape))
 
 
 def _segments(shape: str, name: str) -> int:

@@ -153,7 +153,8 @@ def top_k(x: Float[Array, "B M"], k: int, block: int = 128) -> tuple[Float[Array
     """
     rows, size = x.shape
     if size <= 2 * k * block:
-        return jax.lax.top_k(x, k)
+        values, places = jax.lax.top_k(x, k)
+        return values, places
     padded = jnp.pad(x, ((0, 0), (0, -size % block)), constant_values=-jnp.inf).reshape(rows, -1, block)
     _, blocks = jax.lax.top_k(padded.max(-1), k)
     blocks = jnp.sort(blocks, axis=-1)

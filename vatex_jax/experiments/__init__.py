@@ -1,0 +1,7 @@
+"""Experiments tie the library together; each module has `run(config, workdir, mode, overwrite)`."""
+
+EXPERIMENTS = {
+    "translation": "vatex_jax.experiments.translation",
+    "table": "vatex_jax.experiments.table",
+}
+"""`config.experiment` to module; imported when chosen, so that host-side experiments never load jax."""

@@ -51,15 +51,17 @@ def training_curves(metrics_file: str | os.PathLike, path: str | os.PathLike) ->
 def read_series(metrics_file: str | os.PathLike) -> dict[str, list[tuple[int, float]]]:
     """Returns {metric: [(step, value)]} of a metrics.jsonl, by step; the later line wins where a step was repeated.
 
+    A half line at the end, as a kill may leave, is left out.
+
     Raises:
       DataError: naming the line that is not a JSON object with an integer `step`.
     """
     series: dict[str, dict[int, float]] = {}
     try:
-        lines = Path(metrics_file).read_text(encoding="utf-8").splitlines()
+        text = Path(metrics_file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{metrics_file}: cannot be read: {error}") from error
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(text[: text.rfind("\n") + 1].splitlines(), start=1):
         try:
             record = json.loads(line)
         except ValueError as error:

@@ -30,7 +30,7 @@ def initialize_distributed(
         return
     if count is None or index is None:
         raise ConfigError(
-            "JAX_COORDINATOR_ADDRESS is set: also set JAX_NUM_PROCESSES, and in each process JAX_PROCESS_ID (0, 1, ...)."
+            "JAX_COORDINATOR_ADDRESS is set: set JAX_NUM_PROCESSES too, and in each process JAX_PROCESS_ID (0, 1, ...)."
         )
     if not 0 <= index < count:
         raise ConfigError(f"process index {index} of {count}: it must be from 0 to {count - 1}.")
@@ -59,8 +59,9 @@ def replicate(mesh: Mesh, tree: Any) -> Any:
     """Host arrays, equal in every process, as arrays every device holds whole."""
     sharding = replicated(mesh)
 
-    def place(array: np.ndarray) -> jax.Array:
-        return jax.make_array_from_callback(np.shape(array), sharding, lambda index: np.asarray(array)[index])
+    def place(value: np.ndarray | np.generic) -> jax.Array:
+        array = np.asarray(value)
+        return jax.make_array_from_callback(array.shape, sharding, lambda index: array[index])
 
     return jax.tree.map(place, tree)
 

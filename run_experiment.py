@@ -1,0 +1,55 @@
+"""Runs an experiment: `python run_experiment.py --config=configs/NAME.py[:VARIANT] [--workdir=DIR] [--mode=MODE]`.
+
+This file reads flags, starts the other processes' connections and hands over; everything else is in vatex_jax.
+"""
+
+import importlib
+import os
+import sys
+from pathlib import Path
+
+from absl import app, flags, logging
+from ml_collections import config_flags
+
+from vatex_jax.errors import ConfigError, VatexError
+from vatex_jax.experiments import EXPERIMENTS
+
+MODES = ("train_and_evaluate", "evaluate", "predict", "describe")
+
+CONFIG = config_flags.DEFINE_config_file("config", None, "Configuration file, with a variant after a colon.")
+WORKDIR = flags.DEFINE_string("workdir", None, "Folder of the run; runs/NAME[-VARIANT] by default.")
+MODE = flags.DEFINE_enum("mode", MODES[0], MODES, "What to do.")
+OVERWRITE = flags.DEFINE_bool("overwrite", False, "Start anew in a folder that holds a run.")
+
+
+def default_workdir(config_flag: str) -> Path:
+    """runs/NAME[-VARIANT] of `configs/NAME.py[:VARIANT]`."""
+    path, _, variant = config_flag.partition(":")
+    return Path("runs") / "-".join(part for part in (Path(path).stem, variant) if part)
+
+
+def main(arguments: list[str]) -> None:
+    if len(arguments) > 1:
+        raise ConfigError(f"{arguments[1]!r} is no flag; flags begin with --, for example --config=configs/vmt.py.")
+    config = CONFIG.value
+    if config is None:
+        raise ConfigError("Which experiment? Give --config, for example --config=configs/vmt.py.")
+    if config.experiment not in EXPERIMENTS:
+        raise ConfigError(f"config.experiment is {config.experiment!r}: there are {', '.join(EXPERIMENTS)}.")
+    workdir = Path(WORKDIR.value) if WORKDIR.value else default_workdir(flags.FLAGS["config"].config_filename)
+    importlib.import_module(EXPERIMENTS[config.experiment]).run(config, workdir, MODE.value, OVERWRITE.value)
+
+
+def run_main(arguments: list[str]) -> int | None:
+    try:
+        main(arguments)
+    except VatexError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return None
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    logging.set_verbosity(logging.WARNING)
+    app.run(run_main)

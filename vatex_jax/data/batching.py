@@ -1,0 +1,237 @@
+"""Length buckets and batches: few compiled shapes, little padding, and data order a pure function of the step.
+
+Dimension legend
+    N  examples      D  lengths an example has (source, target, segments)      J  shapes      B  rows of a batch
+"""
+
+import dataclasses
+import functools
+from collections.abc import Callable, Iterator, Sequence
+
+import grain
+import numpy as np
+from jaxtyping import Bool, Float32, Int, Int32
+
+from vatex_jax.data.examples import TranslationExamples
+from vatex_jax.errors import DataError
+
+MAX_SHAPES = 6
+"""Compiled shapes a run at most."""
+
+COST = np.array([1.0, 4.0, 0.5])
+"""Relative cost of one source word, target word and segment: the decoder and its vocabulary weigh most."""
+
+_SAMPLE = 2000
+_PREFETCH = 4
+
+
+def choose_shapes(
+    lengths: Int[np.ndarray, "N D"], cost: np.ndarray = COST, count: int = MAX_SHAPES
+) -> Int32[np.ndarray, "J D"]:
+    """At most `count` shapes that hold all examples at little cost, found by coordinate descent from cost quantiles.
+
+    An example goes to the cheapest shape that holds it. The last shape is the largest length along each axis.
+    """
+    if len(lengths) == 0:
+        raise DataError("There are no examples to make batches of.")
+    top = lengths.max(axis=0)
+    sample = lengths[np.random.default_rng(0).permutation(len(lengths))[:_SAMPLE]]
+    by_cost = sample[np.argsort(sample @ cost, kind="stable")]
+    groups = [group for group in np.array_split(by_cost, count) if len(group)]
+    shapes = np.array([np.quantile(group, 0.9, axis=0).astype(np.int64) for group in groups])
+    shapes[-1] = top
+    best = _total_cost(sample, shapes, cost)
+    for _ in range(10):
+        before = best
+        for j in range(len(shapes) - 1):
+            for d in range(lengths.shape[1]):
+                best = _improve(sample, shapes, cost, (j, d), best)
+        if best == before:
+            break
+    shapes = np.unique(np.maximum(shapes, 1 * (top > 0)), axis=0)
+    return shapes[np.argsort(shapes @ cost, kind="stable")].astype(np.int32)
+
+
+def _improve(sample, shapes, cost, place, best):
+    """Sets one entry of `shapes` to its best value; returns the cost reached."""
+    value = kept = shapes[place]
+    for value in np.unique(sample[:, place[1]]):
+        shapes[place] = value
+        total = _total_cost(sample, shapes, cost)
+        if total < best:
+            best, kept = total, value
+    shapes[place] = kept
+    return best
+
+
+def _total_cost(lengths, shapes, cost):
+    fits = (lengths[:, None] <= shapes[None]).all(-1)
+    return np.where(fits, shapes @ cost, np.inf).min(axis=1).sum()
+
+
+def assign_shapes(
+    lengths: Int[np.ndarray, "N D"], shapes: Int32[np.ndarray, "J D"], cost: np.ndarray = COST
+) -> Int32[np.ndarray, "N"]:
+    """The number of the cheapest shape that holds each example."""
+    fits = (lengths[:, None] <= shapes[None]).all(-1)
+    return np.where(fits, shapes @ cost, np.inf).argmin(axis=1).astype(np.int32)
+
+
+@dataclasses.dataclass(frozen=True)
+class Buckets:
+    """Examples sorted into shapes, and the batches of an epoch.
+
+    Attributes:
+        shapes: int32 [J, D], cheapest first.
+        members: the examples of each shape.
+        batch_size: B.
+        seed: of the data order.
+    """
+
+    shapes: Int32[np.ndarray, "J D"]
+    members: tuple[np.ndarray, ...]
+    batch_size: int
+    seed: int
+
+    @classmethod
+    def of(cls, lengths: Int[np.ndarray, "N D"], batch_size: int, seed: int) -> "Buckets":
+        shapes = choose_shapes(lengths)
+        assigned = assign_shapes(lengths, shapes)
+        return cls(shapes, tuple(np.flatnonzero(assigned == j) for j in range(len(shapes))), batch_size, seed)
+
+    @functools.cached_property
+    def steps_per_epoch(self) -> int:
+        return len(self.epoch(0))
+
+    def epoch(self, epoch: int) -> list[tuple[int, np.ndarray]]:
+        """(shape, examples) of each batch of an epoch, in random order; every example stands in one of them.
+
+        What a shape has left after its whole batches moves on to the next shape that holds it, so that at most a few
+        batches are not full. How many batches there are does not depend on the epoch.
+        """
+        rng = np.random.default_rng([self.seed, epoch])
+        pools = [rng.permutation(members) for members in self.members]
+        batches = []
+        for j, pool in enumerate(pools):
+            whole = len(pool) // self.batch_size * self.batch_size
+            batches += [(j, pool[i : i + self.batch_size]) for i in range(0, whole, self.batch_size)]
+            rest = pool[whole:]
+            larger = [k for k in range(j + 1, len(pools)) if (self.shapes[k] >= self.shapes[j]).all()]
+            if len(rest) and larger:
+                pools[larger[0]] = np.concatenate([rest, pools[larger[0]]])
+            elif len(rest):
+                batches.append((j, rest))
+        return [batches[i] for i in rng.permutation(len(batches))]
+
+    def padding(self, lengths: Int[np.ndarray, "N D"]) -> float:
+        """Share of an epoch's word positions (source and target) that hold padding."""
+        held = sum(self.batch_size * int(self.shapes[j][:2].sum()) for j, _ in self.epoch(0))
+        return 1 - float(lengths[:, :2].sum()) / held
+
+
+class TranslationBatches:
+    """Training batches by step (training.task.Batches), through a Grain pipeline that reads ahead."""
+
+    def __init__(self, examples: TranslationExamples, *, batch_size: int, seed: int):
+        if len(examples) == 0:
+            raise DataError("The training split holds no parallel captions: there is nothing to train on.")
+        self.examples = examples
+        self.buckets = Buckets.of(examples.lengths(), batch_size, seed)
+        self.steps_per_epoch = self.buckets.steps_per_epoch
+        self._epoch = functools.lru_cache(maxsize=2)(self.buckets.epoch)
+        self._next, self._iterator = -1, iter(())
+
+    def batch(self, step: int) -> dict[str, np.ndarray]:
+        """Batch number `step` of the run; asking for them in order is fastest."""
+        if step != self._next:
+            self._iterator = self._from(step)
+        self._next = step + 1
+        return next(self._iterator)
+
+    def _from(self, step: int) -> Iterator[dict[str, np.ndarray]]:
+        # The order is a function of the step, so the position of a resume is the step: no iterator state to keep.
+        steps = grain.MapDataset.source(_StepsFrom(step)).map(self._load)
+        options = grain.ReadOptions(num_threads=1, prefetch_buffer_size=_PREFETCH)
+        return iter(steps.to_iter_dataset(options))
+
+    def _load(self, step: int) -> dict[str, np.ndarray]:
+        epoch, place = divmod(step, self.steps_per_epoch)
+        shape, rows = self._epoch(epoch)[place]
+        return assemble(self.examples, rows, self.buckets.shapes[shape], self.buckets.batch_size)
+
+
+class _StepsFrom:
+    """The numbers from `start` on, as a random-access source without an end."""
+
+    def __init__(self, start: int):
+        self.start = start
+
+    def __len__(self) -> int:
+        return 1 << 40
+
+    def __getitem__(self, index: int) -> int:
+        return self.start + int(index)
+
+    def __repr__(self) -> str:
+        return f"_StepsFrom({self.start})"
+
+
+def assemble(
+    examples: TranslationExamples, rows: Sequence[int], shape: Sequence[int], batch_size: int
+) -> dict[str, np.ndarray]:
+    """A batch of `batch_size` rows of the given shape; rows past the examples are all padding, with index -1."""
+    batch = {
+        "source": _padded([examples.source[row] for row in rows], batch_size, int(shape[0])),
+        "target": _padded([examples.target[row] for row in rows], batch_size, int(shape[1])),
+        "index": np.full(batch_size, -1, np.int32),
+    }
+    batch["index"][: len(rows)] = rows
+    if examples.features is not None:
+        videos = [thinned(examples.features[int(examples.video[row])], examples.max_segments) for row in rows]
+        batch["video"], batch["video_mask"] = _padded_videos(videos, batch_size, int(shape[2]))
+    return batch
+
+
+def _padded(sentences: list[np.ndarray], rows: int, length: int) -> Int32[np.ndarray, "B S"]:
+    padded = np.zeros((rows, length), np.int32)
+    for row, ids in enumerate(sentences):
+        padded[row, : len(ids)] = ids
+    return padded
+
+
+def _padded_videos(
+    videos: list[np.ndarray], rows: int, length: int
+) -> tuple[Float32[np.ndarray, "B L F"], Bool[np.ndarray, "B L"]]:
+    padded = np.zeros((rows, length, videos[0].shape[1]), np.float32)
+    mask = np.zeros((rows, length), bool)
+    for row, features in enumerate(videos):
+        padded[row, : len(features)] = features
+        mask[row, : len(features)] = True
+    return padded, mask
+
+
+def thinned(features: Float32[np.ndarray, "T F"], most: int) -> Float32[np.ndarray, "L F"]:
+    """At most `most` segments, evenly spread and always the same ones."""
+    if len(features) <= most:
+        return features
+    return features[np.linspace(0, len(features) - 1, most).round().astype(int)]
+
+
+def decoding_batches(
+    examples: TranslationExamples, batch_size: int, round_to: int = 8, report: Callable[[int], object] | None = None
+) -> Iterator[tuple[np.ndarray, dict[str, np.ndarray]]]:
+    """(rows, batch) over all examples, sentences of like length together, longest first; sources alone matter.
+
+    Lengths are rounded up to a multiple of `round_to`, so that few shapes are compiled.
+    """
+    lengths = examples.lengths()
+    order = np.argsort(-lengths[:, 0], kind="stable")
+    segments = int(lengths[:, 2].max(initial=0))
+    for start in range(0, len(order), batch_size):
+        rows = order[start : start + batch_size]
+        shape = (-(-int(lengths[rows, 0].max()) // round_to) * round_to, int(lengths[rows, 1].max()), segments)
+        batch = assemble(examples, rows, shape, batch_size)
+        del batch["target"]
+        yield rows, batch
+        if report is not None:
+            report(len(rows))

@@ -1,0 +1,143 @@
+"""Translation examples: parallel captions as token ids beside the number of their video.
+
+Dimension legend
+    N  examples
+"""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from jaxtyping import Int32
+
+from vatex_jax.data.sources import Features, Split, Video
+from vatex_jax.errors import ConfigError, DataError
+from vatex_jax.text.tokenization import Tokenizer
+from vatex_jax.text.vocabulary import EOS, Vocabulary
+
+DIRECTIONS = {"en2zh": ("en", "zh"), "zh2en": ("zh", "en")}
+
+
+def languages(direction: str) -> tuple[str, str]:
+    """(source, target) of a direction.
+
+    Raises:
+        ConfigError: neither `en2zh` nor `zh2en`.
+    """
+    if direction not in DIRECTIONS:
+        raise ConfigError(f"config.direction is {direction!r}: it must be {' or '.join(DIRECTIONS)}.")
+    return DIRECTIONS[direction]
+
+
+@dataclasses.dataclass(frozen=True)
+class ParallelText:
+    """The parallel captions of a split, tokenised, none of them cut.
+
+    Attributes:
+        video: int32 [N]; the video's position in the split.
+        pair: int32 [N]; 0..pairs-1 within the video.
+        source, target: the tokens.
+        videos: the split's videos.
+    """
+
+    video: Int32[np.ndarray, "N"]
+    pair: Int32[np.ndarray, "N"]
+    source: tuple[list[str], ...]
+    target: tuple[list[str], ...]
+    videos: tuple[Video, ...]
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+
+def parallel_text(split: Split, direction: str, tokenizers: Mapping[str, Tokenizer]) -> ParallelText:
+    """Tokenises the parallel captions of a split.
+
+    A pair with nothing left of its source (say, only symbols the tokeniser drops) is kept: the model is given EOS alone.
+    """
+    source, target = languages(direction)
+    places, sides = [], ([], [])
+    for number, video in enumerate(split.videos):
+        for pair, texts in enumerate(zip(video.parallel(source), video.parallel(target), strict=True)):
+            places.append((number, pair))
+            for side, language, text in zip(sides, (source, target), texts, strict=True):
+                side.append(tokenizers[language].tokenize(text))
+    video, pair = np.array(places, np.int32).reshape(-1, 2).T
+    return ParallelText(video, pair, tuple(sides[0]), tuple(sides[1]), split.videos)
+
+
+def training_vocabulary(split: Split, language: str, tokenizer: Tokenizer, min_count: int) -> Vocabulary:
+    """The vocabulary of all captions of the training split in a language, the parallel ones and the others.
+
+    Raises:
+        DataError: nothing but special tokens is left.
+    """
+    sentences = (tokenizer.tokenize(text) for video in split.videos for text in video.captions(language))
+    vocabulary = Vocabulary.build(sentences, min_count)
+    if not len(vocabulary) > 5:
+        raise DataError(
+            f"No word of the {language} captions in split {split.name} is met {min_count} times: there is nothing to "
+            "train on. Lower config.data.min_count or use a larger data set."
+        )
+    return vocabulary
+
+
+@dataclasses.dataclass(frozen=True)
+class TranslationExamples:
+    """A split ready for a model: ids, cut to the longest length allowed, and features.
+
+    Attributes:
+        source: int32 ids of each source, without BOS and EOS; at most `max_words`; EOS alone where it has no word.
+        target: int32 ids of each target with EOS behind its at most `max_words` words.
+        video: int32 [N]; which features belong to an example.
+        features: the split's; None for a model without video.
+        segments: int32 [N]; segments of each example's video, 0 without features.
+        max_segments: longer videos are thinned evenly to this many.
+    """
+
+    source: tuple[np.ndarray, ...]
+    target: tuple[np.ndarray, ...]
+    video: Int32[np.ndarray, "N"]
+    features: Features | None
+    segments: Int32[np.ndarray, "N"]
+    max_segments: int
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def lengths(self) -> Int32[np.ndarray, "N 3"]:
+        """Source words, target words with EOS, video segments."""
+        return np.array(
+            [(len(s), len(t), n) for s, t, n in zip(self.source, self.target, self.segments, strict=True)], np.int32
+        ).reshape(-1, 3)
+
+
+def translation_examples(
+    text: ParallelText,
+    vocabularies: tuple[Vocabulary, Vocabulary],
+    *,
+    max_words: int,
+    features: Features | None,
+    max_segments: int,
+) -> TranslationExamples:
+    """Ids of a split's pairs; `vocabularies` are the source's and the target's."""
+    source = tuple(_or_eos(vocabularies[0].encode(tokens, max_words)) for tokens in text.source)
+    target = tuple(np.append(vocabularies[1].encode(tokens, max_words), np.int32(EOS)) for tokens in text.target)
+    segments = np.zeros(len(text), np.int32)
+    if features is not None:
+        segments = np.minimum(features.segments, max_segments)[text.video]
+    return TranslationExamples(source, target, text.video, features, segments, max_segments)
+
+
+def _or_eos(ids: np.ndarray) -> np.ndarray:
+    # An encoder needs one word; EOS stands for a sentence that has none.
+    return ids if len(ids) else np.array([EOS], np.int32)
+
+
+def other_videos(count: int, seed: int) -> Sequence[int]:
+    """For the control: an order in which no video keeps its own features, by seed (unless there is only one video)."""
+    order = np.random.default_rng([seed, count]).permutation(count)
+    # One cycle through a random order moves everything.
+    shuffled = np.empty(count, np.int64)
+    shuffled[order] = np.roll(order, 1)
+    return shuffled.tolist()

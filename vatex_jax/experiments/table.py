@@ -1,0 +1,90 @@
+"""A paper's table: every row, direction and seed of a configuration run in turn, resumed where it stopped."""
+
+import importlib
+import json
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import ml_collections
+
+from vatex_jax.errors import ConfigError
+from vatex_jax.experiments import EXPERIMENTS
+from vatex_jax.experiments.workdir import flat
+from vatex_jax.reports import cells, results, tables
+
+MODES = ("train_and_evaluate", "describe")
+
+
+def run(config: ml_collections.ConfigDict, workdir: Path, mode: str, overwrite: bool = False) -> dict[str, Any] | None:
+    """Runs what is missing of a table and prints it.
+
+    A finished run's results.json and BLEU statistics are copied to `config.results_dir`/RUN; a run found there, or in
+    the work folder, with the same configuration is not run again.
+    """
+    if mode not in MODES:
+        raise ConfigError(f"--mode={mode} has no meaning for a table: it must be one of {', '.join(MODES)}.")
+    if config.table not in tables.TABLES:
+        raise ConfigError(f"config.table is {config.table!r}: there are {', '.join(tables.TABLES)}.")
+    runs = list(planned(config))
+    kept = Path(config.results_dir)
+    if mode == "describe":
+        for name, planned_run in runs:
+            print(f"{name}: {planned_run.experiment} {planned_run.variant} {planned_run.direction}")
+        return None
+    missing = [(name, one) for name, one in runs if overwrite or not is_done(kept / name, one)]
+    print(f"{len(runs)} runs: {len(runs) - len(missing)} are in {kept}, {len(missing)} to go.", flush=True)
+    for number, (name, one) in enumerate(missing, 1):
+        print(f"\n[{number} of {len(missing)}] {name}", flush=True)
+        started = time.monotonic()
+        importlib.import_module(EXPERIMENTS[one.experiment]).run(one, workdir / name, "train_and_evaluate", overwrite)
+        _keep(workdir / name, kept / name)
+        print(f"{name}: {time.monotonic() - started:.0f} s", flush=True)
+    table = tables.TABLES[config.table]
+    found = cells.blocks(table, cells.load_runs([kept / name for name, _ in runs]))
+    print("\n" + tables.render(table, found, "text"))
+    return None
+
+
+def planned(config: ml_collections.ConfigDict) -> Iterator[tuple[str, ml_collections.ConfigDict]]:
+    """(name, configuration) of each run, seed by seed, so that a table cut short holds whole seeds."""
+    for seed in config.seeds:
+        for direction in config.directions:
+            for variant, changes in config.rows.items():
+                one = config.run.copy_and_resolve_references()
+                one.update(changes)
+                one.variant, one.direction, one.seed = variant, direction, seed
+                data = one.data.name.replace("/", "-")
+                yield f"{data}/{direction}-{variant}-seed{seed}", one
+
+
+def is_done(folder: Path, config: ml_collections.ConfigDict) -> bool:
+    """Whether `folder` holds the result of this very configuration.
+
+    Raises:
+        ConfigError: it holds another configuration's, naming the fields.
+    """
+    path = folder / results.FILE_NAME
+    if not path.exists():
+        return False
+    held, asked = flat(results.read(path)["config"]), flat(json.loads(json.dumps(config.to_dict())))
+    differing = [name for name in sorted(held.keys() | asked.keys()) if held.get(name) != asked.get(name)]
+    if differing:
+        lines = ", ".join(f"{name} ({held.get(name)!r} there, {asked.get(name)!r} now)" for name in differing)
+        raise ConfigError(
+            f"{path} is the result of another configuration: {lines}. "
+            "Give another --config.results_dir, or run the table anew with --overwrite."
+        )
+    return True
+
+
+def _keep(folder: Path, kept: Path) -> None:
+    kept.mkdir(parents=True, exist_ok=True)
+    for name in (cells.STATISTICS_NAME, results.FILE_NAME):  # the result last: it says that the run is done
+        if (folder / name).exists():
+            shutil.copyfile(folder / name, kept / f".{name}.partial")
+            (kept / f".{name}.partial").replace(kept / name)
+    sys.stdout.flush()

@@ -1,0 +1,206 @@
+"""Video-guided machine translation (VaTeX, section 4.2): train, decode, score, report; and describe without data."""
+
+import dataclasses
+import functools
+import hashlib
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import ml_collections
+import numpy as np
+
+from vatex_jax.data.batching import TranslationBatches
+from vatex_jax.data.examples import languages
+from vatex_jax.decoding.sampling import greedy
+from vatex_jax.errors import ConfigError
+from vatex_jax.experiments import translation_outputs as outputs
+from vatex_jax.experiments.parameters import parameter_table
+from vatex_jax.experiments.translation_data import TranslationData, load_translation_data
+from vatex_jax.experiments.workdir import open_workdir
+from vatex_jax.models.translator import Translator, translation_loss
+from vatex_jax.reports import results
+from vatex_jax.training import sharding
+from vatex_jax.training.checkpoints import load_best_params
+from vatex_jax.training.compilation import enable_compilation_cache
+from vatex_jax.training.loop import train
+
+MODES = ("train_and_evaluate", "evaluate", "predict", "describe")
+FREE_SECTIONS = ("decode", "eval")
+"""What `evaluate` and `predict` may change without being another run."""
+
+SEGMENT_FEATURES = 1024
+
+
+@dataclasses.dataclass(frozen=True)
+class TranslationTask:
+    """A translator and its loss (training.task.Task)."""
+
+    model: Translator
+
+    def init(self, key: jax.Array) -> Any:
+        word = jnp.ones((1, 1), jnp.int32)
+        video = {} if self.model.video == "none" else {
+            "video": jnp.zeros((1, 1, SEGMENT_FEATURES)), "video_mask": jnp.ones((1, 1), bool)
+        }  # fmt: skip
+        return self.model.init(key, word, word, **video)["params"]
+
+    def loss(
+        self, params: Any, batch: dict[str, jax.Array], key: jax.Array, step: jax.Array
+    ) -> tuple[jax.Array, dict[str, jax.Array]]:
+        del step
+        loss, tokens = translation_loss(self.model, params, batch, key)
+        return loss, {"tokens": tokens}
+
+
+def make_model(config: ml_collections.ConfigDict, source_words: int, target_words: int) -> Translator:
+    """The translator of a configuration."""
+    if config.precision not in ("float32", "bfloat16"):
+        raise ConfigError(f"config.precision is {config.precision!r}: it must be float32 or bfloat16.")
+    model = config.model.to_dict()
+    return Translator(source_words, target_words, dtype=jnp.dtype(config.precision), **model)
+
+
+def run(config: ml_collections.ConfigDict, workdir: Path, mode: str, overwrite: bool = False) -> dict[str, Any] | None:
+    """Runs a mode of the experiment; returns the result that was written, None where there is none."""
+    if mode not in MODES:
+        raise ConfigError(f"--mode={mode} has no meaning for a translation run: it must be one of {', '.join(MODES)}.")
+    if mode == "describe":
+        describe(config)
+        return None
+    started = time.monotonic()
+    report = _say if jax.process_index() == 0 else _stay_silent
+    training = mode == "train_and_evaluate"
+    workdir = open_workdir(
+        workdir, config, overwrite=overwrite and training, may_differ=() if training else FREE_SECTIONS
+    )
+    enable_compilation_cache()
+    data = load_translation_data(config, workdir, report)
+    sides = languages(config.direction)
+    task = TranslationTask(make_model(config, *(len(data.vocabularies[side]) for side in sides)))
+    loaded = time.monotonic()
+    params = _trained(config, workdir, data, task, report) if training else _restored(config, workdir, data, task)
+    trained = time.monotonic()
+    test = outputs.translate(config, task.model, params, data)
+    timing = {
+        "load_seconds": loaded - started,
+        "train_seconds": trained - loaded,
+        "decode_seconds": time.monotonic() - trained,
+    }
+    if jax.process_index() != 0:
+        return None
+    outputs.write_predictions(workdir, config, data, test, submission=mode == "predict")
+    if mode == "predict":
+        report(f"Translations are in {workdir / 'predictions.jsonl'} and {workdir / 'submission.json'}.")
+        return None
+    result = _result(config, data, test, params, timing)
+    outputs.write_result(workdir, config, data, test, result, task.model, params)
+    report("\n" + outputs.summary(workdir, data, test, result))
+    return result
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)
+
+
+def _stay_silent(text: str) -> None:
+    del text
+
+
+def _fingerprint(config: ml_collections.ConfigDict, data: TranslationData) -> dict[str, str]:
+    """What a checkpoint must have been made with: everything but the sections evaluation may change."""
+    fields = {name: value for name, value in config.to_dict().items() if name not in FREE_SECTIONS}
+    digest = hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:16]
+    words = {f"vocabulary_{language}": vocabulary.fingerprint for language, vocabulary in data.vocabularies.items()}
+    return {"config": digest, **words}
+
+
+def _trained(
+    config: ml_collections.ConfigDict,
+    workdir: Path,
+    data: TranslationData,
+    task: TranslationTask,
+    report: Callable[[str], object],
+) -> Any:
+    batches = TranslationBatches(data.examples["train"], batch_size=config.train.batch_size, seed=config.seed)
+    count = sum(x.size for x in jax.tree.leaves(jax.eval_shape(task.init, jax.random.key(0))))
+    padding = batches.buckets.padding(data.examples["train"].lengths())
+    report(
+        f"{config.variant} {config.direction} on {data.source.name}: {count:,} parameters, "
+        f"{len(batches.examples):,} training pairs, {batches.steps_per_epoch} steps an epoch in "
+        f"{len(batches.buckets.shapes)} shapes ({padding:.0%} padding), {jax.device_count()} device(s)"
+    )
+    evaluate = functools.partial(_validation_bleu, _greedy_decoder(config, task.model), data)
+    trained = train(
+        task,
+        batches,
+        config=config.train,
+        seed=config.seed,
+        workdir=workdir,
+        evaluate=evaluate if len(data.examples["validation"]) else None,
+        fingerprint=_fingerprint(config, data),
+    )
+    return trained.params
+
+
+def _greedy_decoder(config: ml_collections.ConfigDict, model: Translator) -> outputs.Decoder:
+    search = functools.partial(
+        greedy, max_words=config.decode.max_words, length_penalty=config.decode.length_penalty
+    )
+    return outputs.make_translation_decoder(model, search, config.decode.batch_size)
+
+
+def _validation_bleu(decoder: outputs.Decoder, data: TranslationData, params: Any, epoch: int) -> dict[str, float]:
+    """Greedy BLEU-4 on validation; the test split is decoded with beam search."""
+    del epoch
+    found = decoder(params, data.examples["validation"])
+    return {"bleu4": outputs.scores(data, "validation", found)["bleu4"]}
+
+
+def _restored(config: ml_collections.ConfigDict, workdir: Path, data: TranslationData, task: TranslationTask) -> Any:
+    template = jax.eval_shape(task.init, jax.random.key(0))
+    params = load_best_params(workdir / "checkpoints", template, _fingerprint(config, data))
+    return sharding.replicate(sharding.make_mesh(), params)
+
+
+def _result(
+    config: ml_collections.ConfigDict,
+    data: TranslationData,
+    test: outputs.Translations,
+    params: Any,
+    timing: dict[str, float],
+) -> dict[str, Any]:
+    return {
+        "experiment": config.experiment,
+        "variant": config.variant,
+        "seed": config.seed,
+        "dataset": data.source.describe(data.test_split, list(data.splits.values()))
+        | {"split": data.test_split, "sizes": {split.name: len(split.videos) for split in data.splits.values()}},
+        "metrics": outputs.test_metrics(config, data, test),
+        "signature": outputs.signature(config, data),
+        "parameters": int(sum(np.size(x) for x in jax.tree.leaves(params))),
+        "timing": timing,
+        "software": results.software(),
+        "config": config.to_dict(),
+    }
+
+
+def describe(config: ml_collections.ConfigDict) -> None:
+    """Prints what would run: data set, parameters by module and in total, schedule; needs no data."""
+    sides = languages(config.direction)
+    task = TranslationTask(make_model(config, *(config.vocabulary_size[side] for side in sides)))
+    shapes = jax.eval_shape(task.init, jax.random.key(0))
+    sizes = ", ".join(f"{side} {config.vocabulary_size[side]:,}" for side in sides)
+    print(f"{config.experiment} {config.variant}, {config.direction}, on {config.data.name}")
+    print(f"vocabularies (special tokens included; what training builds may differ): {sizes}\n")
+    print(parameter_table(shapes))
+    train_config = config.train
+    print(
+        f"\nAdam, {train_config.schedule} learning rate {train_config.learning_rate:g}, batch {train_config.batch_size}, "
+        f"at most {train_config.epochs} epochs, patience {train_config.patience}; {config.precision} products; "
+        f"beam {config.decode.beam}, length penalty {config.decode.length_penalty:g}"
+    )

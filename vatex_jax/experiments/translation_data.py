@@ -1,0 +1,146 @@
+"""What a translation run reads: the data set, its words as ids, and the world's own answers where it has them."""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import ml_collections
+
+from vatex_jax.data.examples import (
+    ParallelText,
+    TranslationExamples,
+    languages,
+    other_videos,
+    parallel_text,
+    training_vocabulary,
+    translation_examples,
+)
+from vatex_jax.data.sources import Source, Split, open_source
+from vatex_jax.errors import CheckpointError, DataError
+from vatex_jax.text.tokenization import Tokenizer, make_tokenizer
+from vatex_jax.text.vocabulary import Vocabulary
+
+HALF = "validation_half"
+Report = Callable[[str], object]
+
+
+@dataclasses.dataclass(frozen=True)
+class TranslationData:
+    """A data set ready to be translated.
+
+    Attributes:
+        source: the opened data set.
+        splits: `train`, `validation` and `test` (whatever the data set calls it) as read.
+        test_split: the test split's name in the data set, or `validation_half`.
+        tokenizers: by language.
+        vocabularies: by language.
+        text: parallel captions of each split, whole.
+        examples: the same as ids, cut.
+    """
+
+    source: Source
+    splits: dict[str, Split]
+    test_split: str
+    tokenizers: dict[str, Tokenizer]
+    vocabularies: dict[str, Vocabulary]
+    text: dict[str, ParallelText]
+    examples: dict[str, TranslationExamples]
+
+
+def load_translation_data(config: ml_collections.ConfigDict, workdir: Path, report: Report) -> TranslationData:
+    """Reads what `config` names; vocabularies are built from the training split, or checked against the run's.
+
+    Raises:
+        DataError: a split is missing or has no parallel captions.
+        CheckpointError: the vocabularies of the run in `workdir` are not those of this data.
+    """
+    data = config.data
+    pair = languages(config.direction)
+    source = open_source(data.name, data.data_dir or None, report)
+    splits, test_split = _splits(source, data.test_split, pair[1], report)
+    tokenizers = {language: make_tokenizer(language, data.chinese) for language in pair}
+    vocabularies = {
+        language: training_vocabulary(splits["train"], language, tokenizers[language], data.min_count)
+        for language in pair
+    }
+    _keep_vocabularies(vocabularies, workdir)
+    text = {name: parallel_text(split, config.direction, tokenizers) for name, split in splits.items()}
+    for name in ("train", "test"):
+        if not len(text[name]):
+            raise DataError(f"Split {splits[name].name} of {source.name} has no parallel captions to translate.")
+    examples = {}
+    for name, split in splits.items():
+        features = None if config.model.video == "none" else split.features
+        if features is not None and data.shuffled_video:
+            features = features.reordered(other_videos(len(split.videos), config.seed))
+        examples[name] = translation_examples(
+            text[name],
+            (vocabularies[pair[0]], vocabularies[pair[1]]),
+            max_words=data.max_words,
+            features=features,
+            max_segments=data.max_segments,
+        )
+    return TranslationData(source, splits, test_split, tokenizers, vocabularies, text, examples)
+
+
+def _splits(source: Source, wanted: str, target: str, report: Report) -> tuple[dict[str, Split], str]:
+    """train, validation and test; halves validation where the test split has no references in the target language."""
+    for name in ("train", "validation"):
+        if name not in source.splits:
+            raise DataError(f"{source.name} has no split {name}, and training needs one; it has {source.splits}.")
+    found = {name: source.split(name) for name in ("train", "validation")}
+    name = wanted or ("test" if source.simulated else "public_test")
+    if name != HALF:
+        test = source.split(name) if name in source.splits or wanted else None
+        if test is not None and any(video.parallel(target) for video in test.videos):
+            return found | {"test": test}, name
+        why = "is not there" if test is None else f"has no parallel captions in {target!r}"
+        report(
+            f"Split {name} of {source.name} {why}: the second half of validation (by id) is the test split instead, the "
+            f"first half validates (config.data.test_split={HALF})."
+        )
+    validation = found["validation"]
+    by_id = sorted(range(len(validation.videos)), key=lambda i: validation.videos[i].video_id)
+    middle = len(by_id) // 2
+    found["validation"] = validation.subset(by_id[:middle], "validation")
+    return found | {"test": validation.subset(by_id[middle:], HALF)}, HALF
+
+
+def _keep_vocabularies(vocabularies: Mapping[str, Vocabulary], workdir: Path) -> None:
+    for language, vocabulary in vocabularies.items():
+        path = workdir / f"vocabulary_{language}.json"
+        if not path.exists():
+            vocabulary.save(path)
+        elif Vocabulary.load(path).fingerprint != vocabulary.fingerprint:
+            raise CheckpointError(
+                f"{path} is not the vocabulary of this data set: the run was made from other captions. "
+                "Give another folder with --workdir, or start anew with --overwrite."
+            )
+
+
+def world_answers(data: TranslationData, direction: str) -> list[dict[str, Any]] | None:
+    """What a simulated world knows of each test pair, in the order of `text["test"]`; None for other data.
+
+    Each holds `ceiling` (the most probable translation without the video) and `ambiguous` (words whose sense only the
+    video tells: `right` and `other`, and whether the video holds `both`).
+    """
+    facts = data.source.sidecar("test_pairs.json") if data.source.simulated and data.test_split == "test" else None
+    if facts is None:
+        return None
+    source, target = languages(direction)
+    by_place = {(fact["video_id"], fact["pair"]): fact for fact in facts}
+    text, answers = data.text["test"], []
+    for video, pair in zip(text.video, text.pair, strict=True):
+        fact = by_place[text.videos[video].video_id, int(pair)]
+        words = fact["ambiguous" if source == "en" else "ambiguous_zh"]
+        answers.append(
+            {
+                "ceiling": fact[f"{target}_ceiling"],
+                "ambiguous": [
+                    {"right": word[target], "other": word[f"other_{target}"], "both": word["both_senses_in_video"]}
+                    for word in words
+                ],
+            }
+        )
+    return answers

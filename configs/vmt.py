@@ -72,6 +72,7 @@ def _paper_model() -> ml_collections.ConfigDict:
             "video_hidden": 256,
             "video_projection": 512,
             "decoder_hidden": 1024,
+            "feature_scale": 1.0,
             "layers": 2,
             "dropout": 0.5,
         }
@@ -81,11 +82,12 @@ def _paper_model() -> ml_collections.ConfigDict:
 def _small_model() -> ml_collections.ConfigDict:
     return ml_collections.ConfigDict(
         {
-            "embedding": 128,
-            "source_hidden": 64,
-            "video_hidden": 64,
-            "video_projection": 128,
-            "decoder_hidden": 256,
+            "embedding": 64,
+            "source_hidden": 48,
+            "video_hidden": 48,
+            "video_projection": 64,
+            "decoder_hidden": 192,
+            "feature_scale": 5.0,
             "layers": 1,
             "dropout": 0.2,
         }

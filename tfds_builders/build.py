@@ -296,8 +296,8 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str | int]]) -> list[str
     ]
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line; returns the exit status: 0, or 2 for what the person at the keyboard can mend."""
+def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """The command line's options, named as those of `build`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name", metavar="NAME[/CONFIG]", help="vatex or vatex_sim, with /CONFIG or without")
     parser.add_argument("--manual_dir", help="folder with VaTeX's caption, feature and label files")
@@ -310,7 +310,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--stand_in", action="store_true", help="mark the features as stand-ins, not those of the videos"
     )
     parser.add_argument("--overwrite", action="store_true", help="replace a data set that is built already")
-    flags = vars(parser.parse_args(arguments))
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line; returns the exit status: 0, or 2 for what the person at the keyboard can mend."""
+    flags = vars(parse_arguments(arguments))
     try:
         build(flags.pop("name"), **flags)
     except VatexError as error:

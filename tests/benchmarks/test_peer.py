@@ -1,5 +1,7 @@
 """The PyTorch peer computes what ours computes: logits, loss, gradients' step, and beam search."""
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -39,19 +41,22 @@ def one_thread(monkeypatch):
 
 @pytest.fixture(scope="module")
 def both():
-    """Batch of unequal lengths, our model and parameters, and the peer with the same parameters."""
+    """Batch of unequal lengths, our parameters, what ours makes of them, and the peer with the same parameters."""
     batch = assemble(random_examples(SIZES, LENGTHS, 4, 0), range(3), (6, 8, 4), 3)
+    arrays = {name: jnp.asarray(batch[name]) for name in ("source", "target", "video", "video_mask")}
     model = Translator(**SIZES.translator_fields(), dropout=0.0)
-    inputs = [jnp.asarray(batch[name]) for name in ("source", "target", "video", "video_mask")]
-    params = model.init(jax.random.key(0), *inputs)["params"]
-    # Away from the initial values, under which biases and many products hardly matter.
-    leaves, tree = jax.tree.flatten(params)
-    keys = jax.random.split(jax.random.key(1), len(leaves))
-    noisy = [x + 0.3 * jax.random.normal(k, x.shape) for x, k in zip(leaves, keys, strict=True)]
-    params = jax.tree.unflatten(tree, noisy)
+    shapes = jax.eval_shape(model.init, jax.random.key(0), **arrays)["params"]
+    rng = np.random.default_rng(0)
+    params = jax.tree.map(lambda leaf: rng.normal(0.0, 0.4, leaf.shape).astype(np.float32), shapes)
+
+    @jax.jit  # all in one program: compiling is what takes time here
+    def ours(params):
+        loss, gradient = jax.value_and_grad(lambda p: translation_loss(model, p, arrays, None)[0])(params)
+        return {"loss": loss, "gradient": gradient, "logits": model.apply({"params": params}, **arrays)}
+
     peer = torch_translator.TorchTranslator(SIZES, 0.0).eval()
-    torch_translator.copy_flax_parameters(jax.tree.map(np.asarray, params), peer)
-    return batch, model, params, peer
+    torch_translator.copy_flax_parameters(params, peer)
+    return batch, params, jax.tree.map(np.asarray, ours(params)), peer
 
 
 def _peer_inputs(batch):
@@ -60,13 +65,11 @@ def _peer_inputs(batch):
 
 
 def test_logits_equal_ours_on_the_real_positions(both):
-    batch, model, params, peer = both
-    inputs = [jnp.asarray(batch[name]) for name in ("source", "target", "video", "video_mask")]
-    ours = np.asarray(model.apply({"params": params}, *inputs))
+    batch, _, ours, peer = both
     with torch.inference_mode():
         theirs = peer(*_peer_inputs(batch)).numpy()
     real = batch["target"] != 0
-    np.testing.assert_allclose(ours[real], theirs[real], atol=1e-5)
+    np.testing.assert_allclose(ours["logits"][real], theirs[real], atol=1e-5)
 
 
 def test_stepwise_changes_only_where_the_product_is_done(both):
@@ -77,17 +80,15 @@ def test_stepwise_changes_only_where_the_product_is_done(both):
 
 
 def test_loss_and_gradients_equal_ours(both):
-    batch, model, params, peer = both
-    arrays = {name: jnp.asarray(batch[name]) for name in ("source", "target", "video", "video_mask")}
-    ours, gradient = jax.value_and_grad(lambda p: translation_loss(model, p, arrays, None)[0])(params)
+    batch, _, ours, peer = both
     source, target, video = _peer_inputs(batch)
     peer.zero_grad()
     theirs = torch_translator.translation_loss(peer(source, target, video), target)
     theirs.backward()
-    assert float(ours) == pytest.approx(theirs.item(), abs=1e-5)
+    assert float(ours["loss"]) == pytest.approx(theirs.item(), abs=1e-5)
     # The gradient, put through the copying of parameters, lands where the peer's own gradient is.
     moved = torch_translator.TorchTranslator(SIZES, 0.0)
-    torch_translator.copy_flax_parameters(jax.tree.map(np.asarray, gradient), moved)
+    torch_translator.copy_flax_parameters(ours["gradient"], moved)
     theirs_by_name = dict(peer.named_parameters())
     for name, value in moved.named_parameters():
         if "bias_hh" not in name:
@@ -95,19 +96,19 @@ def test_loss_and_gradients_equal_ours(both):
 
 
 def test_copying_names_what_the_parameters_lack(both):
-    _, _, params, _ = both
     peer = torch_translator.TorchTranslator(SIZES, 0.0)
-    params = jax.tree.map(np.asarray, params)
+    params = jax.tree.map(np.copy, both[1])
     params["output"]["words"]["bias"] = np.full(29, np.nan)
     with pytest.raises(ValueError, match=r"output_words\.bias"):
         torch_translator.copy_flax_parameters(params, peer)
 
 
 def test_both_training_steps_learn_a_batch_by_heart():
-    """20 steps on one batch lower both losses, in float32, bfloat16 and stepwise; the first is near log V."""
-    batch = assemble(random_examples(SIZES, LENGTHS, 4, 0), range(3), (6, 8, 4), 3)
-    ours, peer = OurTraining(SIZES, 8), PeerTraining(SIZES)
-    for step in (ours.step, lambda b: ours.step(b, "bfloat16"), peer.step, lambda b: peer.step(b, stepwise=True)):
+    """20 steps on one batch lower both losses, the peer's stepwise too; the first is near log V."""
+    sizes = dataclasses.replace(SIZES, layers=1)  # half the time to compile
+    batch = assemble(random_examples(sizes, LENGTHS, 4, 0), range(3), (6, 8, 4), 3)
+    ours, peer, stepwise = OurTraining(sizes, 8), PeerTraining(sizes), PeerTraining(sizes)
+    for step in (ours.step, peer.step, lambda b: stepwise.step(b, stepwise=True)):
         losses = [step(batch) for _ in range(20)]
         assert losses[0] == pytest.approx(np.log(29), abs=0.7)
         assert np.mean(losses[-3:]) < np.mean(losses[:3])

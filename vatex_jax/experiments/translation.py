@@ -73,13 +73,18 @@ def run(config: ml_collections.ConfigDict, workdir: Path, mode: str, overwrite: 
         describe(config)
         return None
     started = time.monotonic()
+    sharding.initialize_distributed()
     report = _say if jax.process_index() == 0 else _stay_silent
     training = mode == "train_and_evaluate"
-    workdir = open_workdir(
-        workdir, config, overwrite=overwrite and training, may_differ=() if training else FREE_SECTIONS
-    )
     enable_compilation_cache()
-    data = load_translation_data(config, workdir, report)
+    with sharding.first_process_first("work folder and data set"):
+        workdir = open_workdir(
+            workdir,
+            config,
+            overwrite=overwrite and training and jax.process_index() == 0,
+            may_differ=() if training else FREE_SECTIONS,
+        )
+        data = load_translation_data(config, workdir, report)
     sides = languages(config.direction)
     task = TranslationTask(make_model(config, *(len(data.vocabularies[side]) for side in sides)))
     loaded = time.monotonic()

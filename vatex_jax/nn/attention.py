@@ -4,6 +4,7 @@ Dimension legend
     B  batch      K  hypotheses a sentence (decoding only)      M  memory positions      D  memory size      H  query size
 """
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
@@ -12,7 +13,7 @@ from vatex_jax.nn.products import Product
 
 def masked_softmax(scores: Float[Array, "*batch M"], mask: Bool[Array, "*#batch M"]) -> Float[Array, "*batch M"]:
     """Softmax over the positions where `mask` is true; all zero where none is (a video without segments)."""
-    top = jnp.max(scores, axis=-1, keepdims=True, where=mask, initial=-1e30)
+    top = jax.lax.stop_gradient(jnp.max(scores, axis=-1, keepdims=True, where=mask, initial=-1e30))
     weights = jnp.where(mask, jnp.exp(jnp.where(mask, scores - top, 0.0)), 0.0)
     total = weights.sum(-1, keepdims=True)
     return weights / jnp.where(total > 0, total, 1.0)

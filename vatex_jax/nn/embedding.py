@@ -20,7 +20,7 @@ class WordEmbedding(nn.Module):
 
     vocabulary: int
     size: int
-    scale: float = 0.1
+    scale: float = 1.0
 
     @nn.compact
     def __call__(self, ids: Int[Array, "*batch"]) -> Float[Array, "*batch E"]:

@@ -158,7 +158,7 @@ def _scan_fwd(static, constants, fixed, carry, xs):
         return recorder.outputs
 
     length = jax.tree.leaves(xs)[0].shape[0]
-    shapes = jax.eval_shape(outputs_of_one_step, carry, jax.tree.map(lambda x: x[0], xs))
+    shapes = jax.eval_shape(outputs_of_one_step, carry, jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), xs))
     taps = [jnp.zeros((length, *shape.shape), jnp.float32) for shape in shapes]
 
     def scanned(carry, xs, taps):

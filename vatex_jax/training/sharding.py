@@ -1,11 +1,13 @@
 """One code path from one CPU to a pod: a mesh with one `data` axis, parameters everywhere, batches split by rows."""
 
+import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import jax
 import numpy as np
+from jax.experimental import multihost_utils
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 from vatex_jax.errors import ConfigError
@@ -19,6 +21,8 @@ def initialize_distributed(
     What is not given is read from JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES and JAX_PROCESS_ID. Without an address,
     jobs of several processes under SLURM, Open MPI or a TPU pod are recognised; anything else is a run of one process.
     """
+    if jax.distributed.is_initialized():
+        return
     address = coordinator_address or os.environ.get("JAX_COORDINATOR_ADDRESS")
     count = process_count if process_count is not None else _integer_variable("JAX_NUM_PROCESSES")
     index = process_index if process_index is not None else _integer_variable("JAX_PROCESS_ID")
@@ -37,6 +41,16 @@ def initialize_distributed(
     # Without it a CPU process sees its own devices only; other platforms never read it.
     jax.config.update("jax_cpu_collectives_implementation", "gloo")
     jax.distributed.initialize(address, count, index)
+
+
+@contextlib.contextmanager
+def first_process_first(name: str) -> Iterator[None]:
+    """Process 0 runs the body, then all the others do: for what one process makes and the rest find."""
+    if jax.process_index() != 0:
+        multihost_utils.sync_global_devices(name)
+    yield
+    if jax.process_index() == 0 and jax.process_count() > 1:
+        multihost_utils.sync_global_devices(name)
 
 
 def make_mesh() -> Mesh:

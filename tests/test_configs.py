@@ -1,0 +1,95 @@
+"""Every configuration: the default ones take a training step, the others are checked by shape; unknown fields fail."""
+
+import importlib
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+
+from configs import vmt
+from configs.tables import vatex_table5
+from vatex_jax.experiments import EXPERIMENTS
+from vatex_jax.experiments.table import planned
+from vatex_jax.experiments.translation import TranslationTask, make_model
+from vatex_jax.reports.tables import TABLES
+from vatex_jax.training import optimizers, schedules, sharding
+from vatex_jax.training.loop import check_config, make_train_step
+from vatex_jax.training.state import new_state
+
+ROOT = Path(__file__).resolve().parent.parent
+CONFIGS = sorted((ROOT / "configs").rglob("*.py"))
+
+
+def batch(rows: int, video: bool) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(0)
+    made = {
+        "source": rng.integers(5, 40, (rows, 6)).astype(np.int32),
+        "target": rng.integers(5, 40, (rows, 5)).astype(np.int32),
+        "index": np.arange(rows, dtype=np.int32),
+    }
+    if video:
+        made["video"] = rng.normal(size=(rows, 4, 1024)).astype(np.float32)
+        made["video_mask"] = np.ones((rows, 4), bool)
+    return made
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_config_names_its_command_and_a_known_experiment(path):
+    module = importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
+    config = module.get_config()
+    assert config.experiment in EXPERIMENTS
+    assert f"--config={path.relative_to(ROOT)}" in module.__doc__
+    with pytest.raises(AttributeError):
+        config.no_such_field = 1 if config.is_locked else config.no_such_field
+    with pytest.raises(ValueError, match="no-such-variant"):
+        module.get_config("no-such-variant")
+
+
+@pytest.mark.parametrize("variant", vmt.VARIANTS)
+def test_a_step_of_every_variant_lowers_the_loss_of_its_batch(variant):
+    config = vmt.get_config(variant)
+    check_config(config.train)
+    task = TranslationTask(make_model(config, 50, 60))
+    mesh = sharding.make_mesh()
+    config.train.warmup_steps = 0
+    optimizer = optimizers.make_optimizer(config.train, schedules.make_schedule(config.train, 100))
+    step = make_train_step(task, optimizer, mesh, jax.random.key(0))
+    state = new_state(task.init(jax.random.key(1)), optimizer)
+    data = sharding.shard_batch(mesh, batch(8, video=config.model.video != "none"))
+    losses = []
+    for _ in range(6):
+        state, measured = step(state, data)
+        losses.append(float(measured[0]))
+    assert losses[-1] < losses[0] - 0.1
+
+
+@pytest.mark.parametrize("variant", vmt.VARIANTS)
+def test_the_published_sizes(variant):
+    config = vmt.get_config(f"{variant}-paper")
+    assert config.data.name == "vatex/i3d"
+    assert config.train.batch_size == 32
+    task = TranslationTask(make_model(config, 11_000, 14_000))
+    shapes = jax.eval_shape(task.init, jax.random.key(0))
+    count = sum(int(np.prod(leaf.shape)) for leaf in jax.tree.leaves(shapes))
+    loss, _ = jax.eval_shape(
+        task.loss, shapes, batch(2, video=config.model.video != "none"), jax.random.key(0), np.int32(0)
+    )
+    assert loss.shape == ()
+    assert count == {
+        "none": 43_583_152, "average": 45_680_304, "final": 44_116_656, "attention": 47_262_384, "shuffled": 47_262_384,
+    }[variant]  # fmt: skip
+
+
+def test_table5_plans_every_row_direction_and_seed_once():
+    config = vatex_table5.get_config()
+    runs = dict(planned(config))
+    assert config.table in TABLES
+    assert len(runs) == 5 * 2 * 5
+    one = runs["vatex_sim/zh2en-shuffled-seed3"]
+    assert (one.direction, one.variant, one.seed) == ("zh2en", "shuffled", 3)
+    assert one.data.shuffled_video
+    assert one.model.video == "attention"
+    assert runs["vatex_sim/en2zh-none-seed0"].model.video == "none"
+    assert vatex_table5.get_config("en2zh-paper").directions == ("en2zh",)
+    assert vatex_table5.get_config("paper").run.data.name == "vatex/i3d"

@@ -1,0 +1,71 @@
+"""The README's commands exist and parse."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tfds_builders import build
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def commands() -> list[list[str]]:
+    found = []
+    for block in re.findall(r"```bash\n(.*?)```", README, re.DOTALL):
+        for line in block.replace("\\\n", " ").splitlines():
+            for part in line.partition(" #")[0].split("&&"):
+                words = shlex.split(part, comments=True)
+                if words:
+                    found.append(words)
+    return found
+
+
+def of_script(name: str) -> list[list[str]]:
+    return [words for words in commands() if words[0] == "python" and words[1] == name]
+
+
+def test_the_two_commands_stand_there_as_promised():
+    quickstart = re.search(r"```bash\n# quickstart\n(.*?)```", README, re.DOTALL).group(1)
+    assert quickstart.splitlines() == [
+        "pip install -r requirements.txt && python run_experiment.py --config=configs/vmt.py",
+        "pip install -r requirements-dev.txt && python -m pytest",
+    ]
+
+
+def test_files_that_commands_name_exist():
+    for words in commands():
+        for word in words:
+            for name in re.findall(r"[\w./-]+\.(?:py|txt)", word):
+                assert (ROOT / name).exists(), f"{name} in {' '.join(words)}"
+
+
+@pytest.mark.parametrize("words", of_script("run_experiment.py"), ids=" ".join)
+def test_experiment_commands_parse(words):
+    flags = dict(word.removeprefix("--").split("=", 1) for word in words[2:])
+    path, _, variant = flags.pop("config").partition(":")
+    namespace: dict = {"__name__": "config"}
+    exec(compile((ROOT / path).read_text(encoding="utf-8"), path, "exec"), namespace)
+    config = namespace["get_config"](variant)
+    for flag in flags:
+        if flag.startswith("config."):
+            place = config
+            for name in flag.split(".")[1:]:
+                assert name in place, f"{flag}: no such field"
+                place = place[name]
+        else:
+            assert flag in {"workdir", "mode", "overwrite"}
+    assert flags.get("mode", "describe") in {"train_and_evaluate", "evaluate", "predict", "describe"}
+
+
+@pytest.mark.parametrize("words", of_script("tfds_builders/build.py"), ids=" ".join)
+def test_build_commands_parse(words):
+    parsed = build.parse_arguments(words[2:])
+    assert parsed.name.split("/")[0] in build.NAMES
+
+
+def test_linked_files_exist():
+    for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", README):
+        assert (ROOT / target).exists(), target

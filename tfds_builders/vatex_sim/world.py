@@ -1,9 +1,12 @@
 """The simulated world behind `vatex_sim`: videos of events, their features and captions, with known answers.
 
 A video is one to three events in time order. An event is an agent, a verb, an object, a tool and a place; verbs,
-objects and tools are words with two meanings, one of which happens. In most videos two events share such words with
-opposite meanings, so that only the segments of the event a caption speaks of settle them. The agent tells which event
-that is: no two events of a video have the same.
+objects and tools are words with two meanings, one of which happens. Every event is of one of two kinds, which decides
+the senses of all its words that are ambiguous in English, and, independently, of one of two others, which decides those
+of its words that are ambiguous in Chinese: of each word one meaning is of kind 0, the other of kind 1, by a random map
+of the world's own. In nearly all videos of several events two of them share words and are of opposite kinds, so that
+only the segments of the event a caption speaks of settle the senses. The agent tells which event that is: no two events
+of a video have the same.
 
 Legend: `L` segments, `D` = 1024 feature dimensions.
 """
@@ -30,13 +33,13 @@ SIZES = {
 
 # Standard deviation of a feature's noise; with the factors below the whole feature's is near 0.2, as I3D's.
 _NOISE = 0.08
-# Norms of what one segment adds to the noise. A noun or verb shows which thing it is, and which of two kinds of thing
-# (as birds resemble one another and machines do), so that what is learnt of one word helps with the next.
-_NORMS = {"agent": 3.0, "colour": 0.5, "place": 0.8, "meaning": 0.8, "kind": 2.8}
-_EVENTS_SHARE = (0.10, 0.45, 0.45)  # videos of one, two, three events
-_SHARED_WORD = 0.85  # a slot of the two events that contrast holds the same word
+# Norms of what one segment adds to the noise. An event is of one of two kinds (of living things, or of made ones, say),
+# which decides the senses of all its words, so that what is learnt of one word helps with the next.
+_NORMS = {"agent": 3.0, "colour": 0.5, "place": 0.8, "meaning": 1.2, "kind": 3.5}
+# Whether the word of concepts 2 i and 2 i + 1 is the one that is ambiguous in Chinese.
+_CHINESE = np.array([concept.ambiguous_in == "zh" for concept in lexicon.CONCEPTS[::2]], np.int64)
+_EVENTS_SHARE = (0.30, 0.45, 0.25)  # videos of one, two, three events
 _ENGLISH_AMBIGUOUS = 0.7  # nouns and verbs ambiguous in English; the rest are in Chinese
-_PRIOR = (0.5, 0.62)  # range of the share of a word's likelier sense where it does not contrast
 _DOUBLE = 0.25  # captions of two events, where two events share no word
 _COLOURED = 0.25  # agents whose dress is told
 
@@ -77,7 +80,9 @@ class Video:
 class World:
     """All of one simulated world; a pure function of its seed, whatever was asked of it before.
 
-    `likelier[c // 2]` is the more frequent sense (0 or 1) of the word of concept `c`: the best guess without the video.
+    Both kinds of event are as likely, so without the video one is as good a guess as the other, but all words of an
+    event must be guessed of the same: `likelier[c // 2]` is the sense (0 or 1) of the kind that this world's ceiling
+    guesses, for the word of concept `c`.
     """
 
     def __init__(self, world_seed: int = 0, size: str = "default"):
@@ -85,27 +90,25 @@ class World:
         self._videos: dict[str, tuple[Video, ...]] = {}
         rng = np.random.default_rng([world_seed, 0])
         words = len(lexicon.CONCEPTS) // 2
-        self.likelier = rng.integers(0, 2, words)
-        self._prior = rng.uniform(*_PRIOR, words)
+        self._guessed_kind = int(rng.integers(0, 2, words)[0])
+        # Which sense of a word is of which kind is the world's choice, so that the lexicon's order means nothing.
+        self._first_kind = rng.integers(0, 2, words)  # the kind of each word's sense 0
+        self.likelier = self._first_kind ^ self._guessed_kind
         self._flavour = rng.dirichlet(np.full(len(templates.SINGLE), 20.0))
 
     @functools.cached_property
     def _directions(self) -> Mapping[str, Float32[np.ndarray, "..."]]:
-        """The fixed random directions of every factor, [slot, value, D] for meanings and kinds, [value, D] else."""
+        """Fixed random directions: meanings [slot, concept, D], kinds [language, kind, D], the others [value, D]."""
         rng = np.random.default_rng([self.world_seed, 1])
         shapes = {
             "agent": (len(lexicon.AGENTS),),
             "colour": (len(lexicon.COLOURS),),
             "place": (len(lexicon.PLACES),),
             "meaning": (3, len(lexicon.CONCEPTS)),
-            "kind": (3, 2),
+            "kind": (2, 2),
         }
         scale = {name: norm / np.sqrt(DIMENSIONS) for name, norm in _NORMS.items()}
         found = {name: scale[name] * rng.standard_normal((*shape, DIMENSIONS)) for name, shape in shapes.items()}
-        # Which sense of a word is of which kind is the world's choice, so that the lexicon's order means nothing.
-        first_kind = rng.integers(0, 2, len(lexicon.CONCEPTS) // 2)
-        kinds = np.repeat(first_kind, 2) ^ np.tile([0, 1], len(first_kind))
-        found["concept"] = found["meaning"] + found["kind"][:, kinds]
         return {name: values.astype(np.float32) for name, values in found.items()}
 
     def videos(self, split: str) -> tuple[Video, ...]:
@@ -126,7 +129,9 @@ class World:
     def _signal(self, event: Event) -> Float32[np.ndarray, "D"]:
         directions = self._directions
         scene = directions["agent"][event.agent] + directions["colour"][event.colour] + directions["place"][event.place]
-        return scene + sum(directions["concept"][slot, concept] for slot, concept in enumerate(event.concepts()))
+        meanings = sum(directions["meaning"][slot, concept] for slot, concept in enumerate(event.concepts()))
+        kinds = {(_CHINESE[concept // 2], self.kind(concept)) for concept in event.concepts()}
+        return scene + meanings + sum(directions["kind"][kind] for kind in sorted(kinds))
 
     def _video(self, rng: np.random.Generator, video_id: str) -> Video:
         events = self._events(rng)
@@ -139,26 +144,27 @@ class World:
         concepts = self._event_concepts(rng, count)
         agents = rng.permutation(len(lexicon.AGENTS))
         places = rng.permutation(len(lexicon.PLACES))
-        lengths = rng.integers(8, 32 // count + 1, count)
+        # As long as one another: else the mean of the features would show the kind of the longest, and whose it is.
+        lengths = np.full(count, rng.integers(8, 32 // count + 1))
         colours = rng.integers(0, len(lexicon.COLOURS), count)
         facts = np.column_stack([agents[:count], colours, places[:count], concepts, lengths])
         return tuple(Event(*map(int, row)) for row in facts)
 
     def _event_concepts(self, rng: np.random.Generator, count: int) -> np.ndarray:
-        """[count, 3] concepts of verb, object, tool: words all distinct, save those that contrast in two events."""
+        """[count, 3] concepts of verb, object, tool: words all distinct, save those that two opposite events share."""
         words: list[list[int]] = []
         taken: set[int] = set()
         for slot in range(3):
             words.append([self._new_word(rng, "verb" if slot == 0 else "noun", taken) for _ in range(count)])
         chosen = np.array(words).T
-        bits = rng.random(chosen.shape) < self._prior[chosen]
-        senses = np.where(bits, self.likelier[chosen], 1 - self.likelier[chosen])
+        kinds = rng.integers(0, 2, (count, 2))
         if count > 1:
             first, second = rng.permutation(count)[:2]
-            shared = rng.random(3) < _SHARED_WORD
-            even = rng.integers(0, 2, 3)  # a fair coin: which event holds which sense must tell nothing
-            chosen[second, shared] = chosen[first, shared]
-            senses[first, shared], senses[second, shared] = even[shared], 1 - even[shared]
+            chosen[second] = chosen[first]
+            kinds[second] = 1 - kinds[first]
+        # A kind for the words ambiguous in English and another for those in Chinese: one kind for both would let the
+        # words that are plain in the sentence's language give away the senses of the others.
+        senses = np.take_along_axis(kinds, _CHINESE[chosen], axis=1) ^ self._first_kind[chosen]
         return 2 * chosen + senses
 
     def _new_word(self, rng: np.random.Generator, part_of_speech: str, taken: set[int]) -> int:
@@ -215,17 +221,27 @@ class World:
         concepts = [lexicon.CONCEPTS[index] for index in telling.concepts()]
         return {concept.word(language): concept.sense for concept in concepts if concept.ambiguous_in == language}
 
-    def likelier_senses(self, language: str) -> dict[str, int]:
-        """The likelier sense of every word ambiguous in a language: what is best guessed without the video."""
+    def kind(self, concept: int) -> int:
+        """The kind (0 or 1), for the language its word is ambiguous in, of the events in which a concept happens."""
+        return int(self._first_kind[concept // 2]) ^ concept % 2
+
+    def most_probable_senses(self, telling: Telling, language: str) -> dict[str, int]:
+        """The most probable senses, taken together, of the words ambiguous in a language, given the sentence alone.
+
+        All words of an event are of one kind, and both kinds are as likely. Of two events told together the kinds are a
+        little more often opposite than alike: events that share no word are of independent kinds, or contrast.
+        """
+        guess = {"1": self._guessed_kind, "2": 1 - self._guessed_kind}
+        told = [(guess[slot[1]], filler[-1]) for slot, filler in telling.fillers if slot[0] in "VNM"]
         return {
-            lexicon.CONCEPTS[2 * word].word(language): int(sense)
-            for word, sense in enumerate(self.likelier)
-            if lexicon.CONCEPTS[2 * word].ambiguous_in == language
+            lexicon.CONCEPTS[concept].word(language): kind ^ self.kind(concept & ~1)
+            for kind, concept in told
+            if lexicon.CONCEPTS[concept].ambiguous_in == language
         }
 
     def ceiling(self, telling: Telling, language: str) -> str:
         """The most probable translation of a telling out of `language`, given the sentence alone."""
-        return translate(templates.render(telling, language), language, self.likelier_senses(language))
+        return translate(templates.render(telling, language), language, self.most_probable_senses(telling, language))
 
 
 def translate(sentence: str, source: str, senses: Mapping[str, int]) -> str:

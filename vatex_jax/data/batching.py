@@ -94,8 +94,11 @@ class Buckets:
     seed: int
 
     @classmethod
-    def of(cls, lengths: Int[np.ndarray, "N D"], batch_size: int, seed: int) -> "Buckets":
-        shapes = choose_shapes(lengths)
+    def of(
+        cls, lengths: Int[np.ndarray, "N D"], batch_size: int, seed: int, count: int = MAX_SHAPES
+    ) -> "Buckets":
+        """Buckets of at most `count` shapes."""
+        shapes = choose_shapes(lengths, count=count)
         assigned = assign_shapes(lengths, shapes)
         return cls(shapes, tuple(np.flatnonzero(assigned == j) for j in range(len(shapes))), batch_size, seed)
 
@@ -132,11 +135,11 @@ class Buckets:
 class TranslationBatches:
     """Training batches by step (training.task.Batches), through a Grain pipeline that reads ahead."""
 
-    def __init__(self, examples: TranslationExamples, *, batch_size: int, seed: int):
+    def __init__(self, examples: TranslationExamples, *, batch_size: int, seed: int, shapes: int = MAX_SHAPES):
         if len(examples) == 0:
             raise DataError("The training split holds no parallel captions: there is nothing to train on.")
         self.examples = examples
-        self.buckets = Buckets.of(examples.lengths(), batch_size, seed)
+        self.buckets = Buckets.of(examples.lengths(), batch_size, seed, shapes)
         self.steps_per_epoch = self.buckets.steps_per_epoch
         self._epoch = functools.lru_cache(maxsize=2)(self.buckets.epoch)
         self._next, self._iterator = -1, iter(())
@@ -177,7 +180,7 @@ class _StepsFrom:
 
 
 def assemble(
-    examples: TranslationExamples, rows: Sequence[int], shape: Sequence[int], batch_size: int
+    examples: TranslationExamples, rows: Sequence[int] | np.ndarray, shape: Sequence[int] | np.ndarray, batch_size: int
 ) -> dict[str, np.ndarray]:
     """A batch of `batch_size` rows of the given shape; rows past the examples are all padding, with index -1."""
     batch = {

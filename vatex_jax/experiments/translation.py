@@ -73,6 +73,7 @@ def run(config: ml_collections.ConfigDict, workdir: Path, mode: str, overwrite: 
         describe(config)
         return None
     started = time.monotonic()
+    sharding.split_cpu(config.cpu_devices)
     sharding.initialize_distributed()
     report = _say if jax.process_index() == 0 else _stay_silent
     training = mode == "train_and_evaluate"
@@ -131,7 +132,9 @@ def _trained(
     task: TranslationTask,
     report: Callable[[str], object],
 ) -> Any:
-    batches = TranslationBatches(data.examples["train"], batch_size=config.train.batch_size, seed=config.seed)
+    batches = TranslationBatches(
+        data.examples["train"], batch_size=config.train.batch_size, seed=config.seed, shapes=config.data.shapes
+    )
     count = sum(x.size for x in jax.tree.leaves(jax.eval_shape(task.init, jax.random.key(0))))
     padding = batches.buckets.padding(data.examples["train"].lengths())
     report(

@@ -44,7 +44,8 @@ class Translator(nn.Module):
         video_projection: size the segment features are mapped to before the video encoder.
         decoder_hidden: units of the decoder; with a video encoder, 2 (source_hidden + video_hidden), since its start
             state is the encoders' final states side by side.
-        feature_scale: what segment features are multiplied with; 5 brings I3D's, of standard deviation 0.2, to about 1.
+        feature_scale: what the video encoder multiplies the segment features with; 5 brings I3D's, of standard deviation
+            0.2, to about 1.
         layers: of the decoder and of both encoders.
         dropout: rate on embeddings, between layers and before the vocabulary.
         dtype: precision of the products (float32 or bfloat16); everything else is float32.
@@ -111,8 +112,6 @@ class Translator(nn.Module):
     ) -> Encoded:
         """Runs the encoders; `video` and its mask are needed unless `self.video` is `none`."""
         mask = source != PAD
-        if video is not None:
-            video = video * self.feature_scale
         extra = mean_segment(video, video_mask) if self.video == "average" else None
         values, finals = self.source_encoder(source, mask, extra, deterministic=deterministic)
         memories = {"source": Memory(values, mask)}
@@ -125,7 +124,7 @@ class Translator(nn.Module):
                     for to_h, to_c, (h, c) in zip(self.start_h, self.start_c, finals, strict=True)
                 ],
             )
-        segments, seen = self.video_encoder(video, video_mask, deterministic=deterministic)
+        segments, seen = self.video_encoder(video * self.feature_scale, video_mask, deterministic=deterministic)
         if self.video == "attention":
             memories["video"] = Memory(segments, video_mask)
         start = [

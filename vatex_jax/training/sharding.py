@@ -43,6 +43,16 @@ def initialize_distributed(
     jax.distributed.initialize(address, count, index)
 
 
+def split_cpu(devices: int) -> None:
+    """Splits the CPU into `devices` devices, where it is more than 0; to be called before any device is used.
+
+    The products of a small model are too small for several threads, but its batches divide well: on two cores, two
+    devices train the small translator nearly twice as fast as one. Accelerators are not affected.
+    """
+    if devices > 0 and jax.config.jax_num_cpu_devices != devices:
+        jax.config.update("jax_num_cpu_devices", devices)
+
+
 @contextlib.contextmanager
 def first_process_first(name: str) -> Iterator[None]:
     """Process 0 runs the body, then all the others do: for what one process makes and the rest find."""

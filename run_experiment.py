@@ -49,7 +49,22 @@ def run_main(arguments: list[str]) -> int | None:
     return None
 
 
+def parse_flags(arguments: list[str]) -> list[str]:
+    """Reads the flags; what a person can mend about them, or about the configuration they name, is said in a line."""
+    try:
+        for argument in arguments:
+            path = argument.removeprefix("--config=").partition(":")[0]
+            if path != argument.partition(":")[0] and not Path(path).is_file():
+                raise ConfigError(f"{path}: there is no such configuration file; configs/ holds them.")
+        return app.parse_flags_with_usage(arguments)
+    except VatexError as error:
+        print(f"error: {error}", file=sys.stderr)
+    except AttributeError as error:  # how ml_collections says that a --config.FIELD is unknown
+        print(f"error: a --config.FIELD names no field of the configuration: {error}", file=sys.stderr)
+    sys.exit(2)
+
+
 if __name__ == "__main__":
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     logging.set_verbosity(logging.WARNING)
-    app.run(run_main)
+    app.run(run_main, flags_parser=parse_flags)

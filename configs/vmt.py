@@ -11,6 +11,8 @@ Variants are the rows of Table 5: `none`, `average`, `final`, `attention` (the d
 
 import ml_collections
 
+from vatex_jax.errors import ConfigError
+
 VARIANTS = ("none", "average", "final", "attention", "shuffled")
 
 
@@ -62,7 +64,7 @@ def _parse(spec: str) -> tuple[str, bool]:
     variant, paper = (spec.removesuffix("-paper"), True) if spec.endswith("-paper") else (spec, spec == "paper")
     variant = "attention" if variant in ("", "paper") else variant
     if variant not in VARIANTS:
-        raise ValueError(f"configs/vmt.py has no variant {spec!r}: {', '.join(VARIANTS)}, each with -paper, or paper.")
+        raise ConfigError(f"configs/vmt.py has no variant {spec!r}: {', '.join(VARIANTS)}, each with -paper, or paper.")
     return variant, paper
 
 
@@ -121,6 +123,6 @@ def _paper_training() -> ml_collections.ConfigDict:
 
 def _small_training() -> ml_collections.ConfigDict:
     config = _paper_training()
-    config.update({"epochs": 8, "learning_rate": 3e-3, "schedule": "linear", "weight_decay": 0.0})
+    config.update({"epochs": 6, "learning_rate": 3e-3, "schedule": "linear", "weight_decay": 0.0})
     config.update({"clip": "global_norm", "clip_at": 1.0, "patience": 0, "checkpoint_seconds": 60})
     return config

@@ -10,6 +10,7 @@ Another simulated world: --config.run.data.name=vatex_sim/default-w9. Runs found
 import ml_collections
 
 from configs import vmt
+from vatex_jax.errors import ConfigError
 
 
 def get_config(spec: str = "") -> ml_collections.ConfigDict:
@@ -17,7 +18,7 @@ def get_config(spec: str = "") -> ml_collections.ConfigDict:
     paper = spec.endswith("paper")
     direction = spec.removesuffix("paper").removesuffix("-")
     if direction not in ("", "en2zh", "zh2en"):
-        raise ValueError(f"configs/tables/vatex_table5.py has no {spec!r}: en2zh, zh2en, each with -paper, or paper.")
+        raise ConfigError(f"configs/tables/vatex_table5.py has no {spec!r}: en2zh, zh2en, each with -paper, or paper.")
     config = ml_collections.ConfigDict()
     config.experiment = "table"
     config.table = "vatex_table5"

@@ -21,56 +21,54 @@ MAX_SHAPES = 6
 COST = np.array([1.0, 4.0, 0.5])
 """Relative cost of one source word, target word and segment: the decoder and its vocabulary weigh most."""
 
-_SAMPLE = 2000
+_SAMPLE, _REACH, _SWEEPS = 2000, 3, 20
 _PREFETCH = 4
 
 
 def choose_shapes(
     lengths: Int[np.ndarray, "N D"], cost: np.ndarray = COST, count: int = MAX_SHAPES
 ) -> Int32[np.ndarray, "J D"]:
-    """At most `count` shapes that hold all examples at little cost, found by coordinate descent from cost quantiles.
+    """At most `count` shapes that hold all examples at little cost, cheapest first.
 
-    An example goes to the cheapest shape that holds it. The last shape is the largest length along each axis.
+    An example goes to the cheapest shape that holds it. From quantiles of the cost, one shape after the other moves to
+    the best place near it until none moves. The last shape is the largest length along each axis.
     """
     if len(lengths) == 0:
         raise DataError("There are no examples to make batches of.")
-    top = lengths.max(axis=0)
-    sample = lengths[np.random.default_rng(0).permutation(len(lengths))[:_SAMPLE]]
+    sample = lengths[np.random.default_rng(0).permutation(len(lengths))[:_SAMPLE]].astype(np.int64)
+    kinds, weights = np.unique(sample, axis=0, return_counts=True)
     by_cost = sample[np.argsort(sample @ cost, kind="stable")]
-    groups = [group for group in np.array_split(by_cost, count) if len(group)]
-    shapes = np.array([np.quantile(group, 0.9, axis=0).astype(np.int64) for group in groups])
-    shapes[-1] = top
-    best = _total_cost(sample, shapes, cost)
-    for _ in range(10):
+    inner = by_cost[[len(by_cost) * j // count for j in range(1, count)]]
+    shapes = np.concatenate([inner, lengths.max(axis=0, keepdims=True)])
+    best = np.inf
+    for _ in range(_SWEEPS):
         before = best
         for j in range(len(shapes) - 1):
-            for d in range(lengths.shape[1]):
-                best = _improve(sample, shapes, cost, (j, d), best)
+            best = min(best, _move(kinds, weights, shapes, j, cost))
         if best == before:
             break
-    shapes = np.unique(np.maximum(shapes, 1 * (top > 0)), axis=0)
+    shapes = np.unique(shapes[np.isin(np.arange(len(shapes)), [*assign_shapes(lengths, shapes), len(shapes) - 1])], axis=0)
     return shapes[np.argsort(shapes @ cost, kind="stable")].astype(np.int32)
 
 
-def _improve(sample, shapes, cost, place, best):
-    """Sets one entry of `shapes` to its best value; returns the cost reached."""
-    value = kept = shapes[place]
-    for value in np.unique(sample[:, place[1]]):
-        shapes[place] = value
-        total = _total_cost(sample, shapes, cost)
-        if total < best:
-            best, kept = total, value
-    shapes[place] = kept
-    return best
-
-
-def _total_cost(lengths, shapes, cost):
-    fits = (lengths[:, None] <= shapes[None]).all(-1)
-    return np.where(fits, shapes @ cost, np.inf).min(axis=1).sum()
+def _move(kinds, weights, shapes, j, cost) -> float:
+    """Moves shape j to the best of the lengths near it; returns the total cost of all shapes then."""
+    near = []
+    for d in range(kinds.shape[1]):
+        values = np.unique(kinds[:, d])
+        place = np.searchsorted(values, shapes[j, d])
+        near.append(values[max(0, place - _REACH) : place + _REACH + 1])
+    candidates = np.stack(np.meshgrid(*near, indexing="ij"), axis=-1).reshape(-1, kinds.shape[1])
+    others = np.delete(shapes, j, axis=0)
+    without = np.where((kinds[:, None] <= others).all(-1), others @ cost, np.inf).min(axis=1)
+    own = np.where((kinds[:, None] <= candidates).all(-1), candidates @ cost, np.inf)
+    totals = weights @ np.minimum(own, without[:, None])
+    shapes[j] = candidates[int(totals.argmin())]
+    return float(totals.min())
 
 
 def assign_shapes(
-    lengths: Int[np.ndarray, "N D"], shapes: Int32[np.ndarray, "J D"], cost: np.ndarray = COST
+    lengths: Int[np.ndarray, "N D"], shapes: Int[np.ndarray, "J D"], cost: np.ndarray = COST
 ) -> Int32[np.ndarray, "N"]:
     """The number of the cheapest shape that holds each example."""
     fits = (lengths[:, None] <= shapes[None]).all(-1)
@@ -127,9 +125,9 @@ class Buckets:
         return [batches[i] for i in rng.permutation(len(batches))]
 
     def padding(self, lengths: Int[np.ndarray, "N D"]) -> float:
-        """Share of an epoch's word positions (source and target) that hold padding."""
-        held = sum(self.batch_size * int(self.shapes[j][:2].sum()) for j, _ in self.epoch(0))
-        return 1 - float(lengths[:, :2].sum()) / held
+        """Share of an epoch's positions (words of both sides, segments) that hold padding."""
+        held = sum(self.batch_size * int(self.shapes[j].sum()) for j, _ in self.epoch(0))
+        return 1 - float(lengths.sum()) / held
 
 
 class TranslationBatches:

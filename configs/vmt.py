@@ -4,9 +4,10 @@
     python run_experiment.py --config=configs/vmt.py:none             # NMT without video
     python run_experiment.py --config=configs/vmt.py:attention-paper  # published sizes, real VaTeX (build it first)
 
-Variants are the rows of Table 5: `none`, `average`, `final`, `attention` (the default), and `shuffled`, the control: the
-`attention` model trained and tested on other videos' features. With `-paper` (or `:paper` alone): the published sizes on
-`vatex/i3d`. The paper's BLEU-4 on real VaTeX is 26.85, 26.97, 27.43, 29.12 (en2zh) and 24.31, 24.39, 24.76, 26.42 (zh2en).
+Variants are the rows of Table 5: `none`, `average`, `final`, `attention` (the default), and `shuffled`, the control:
+the `attention` model trained and tested on other videos' features. With `-paper` (or `:paper` alone): the published
+sizes on `vatex/i3d`. The paper's BLEU-4 on real VaTeX is 26.85, 26.97, 27.43, 29.12 (en2zh) and 24.31, 24.39, 24.76,
+26.42 (zh2en). On simulated data, 2 cores, seed 0: 99 for `attention`, 79 for `none`, in 2 minutes each.
 """
 
 import ml_collections
@@ -24,7 +25,9 @@ def get_config(spec: str = "") -> ml_collections.ConfigDict:
     config.variant = variant
     config.seed = 0
     config.direction = "en2zh"  # or zh2en
-    config.cpu_devices = 0 if paper else 2  # split the CPU into so many devices: small models leave cores idle; 0: do not
+    config.cpu_devices = (
+        0 if paper else 2
+    )  # split the CPU into so many devices: small models leave cores idle; 0: do not
     config.precision = "float32"  # of the products; bfloat16 keeps sums and master weights in float32
     config.data = ml_collections.ConfigDict(
         {

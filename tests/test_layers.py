@@ -68,7 +68,9 @@ def test_every_room_is_known_and_holds_modules():
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_imports_point_down(path):
     room = path.relative_to(PACKAGE).parts[0]
-    names = imported_names(path.read_text(encoding="utf-8"), ".".join(["vatex_jax", *path.relative_to(PACKAGE).parts[:-1]]))
+    names = imported_names(
+        path.read_text(encoding="utf-8"), ".".join(["vatex_jax", *path.relative_to(PACKAGE).parts[:-1]])
+    )
     assert not faults(room, names), f"{path.relative_to(ROOT)} imports {sorted(faults(room, names))}"
 
 

@@ -1,6 +1,6 @@
 """Errors written for the person at the keyboard: what is wrong, in which file or field, and what to do.
 
-The command lines print these without a traceback and exit with 2; anything else is a fault of ours and shows its traceback.
+The command lines print these without a traceback and exit with 2; anything else is a fault of ours and shows its own.
 """
 
 

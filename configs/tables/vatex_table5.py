@@ -2,9 +2,9 @@
 
     python run_experiment.py --config=configs/tables/vatex_table5.py           # simulated data; resumes
     python run_experiment.py --config=configs/tables/vatex_table5.py:en2zh     # one direction
-    python run_experiment.py --config=configs/tables/vatex_table5.py:paper     # published sizes, real VaTeX (days on a GPU)
+    python run_experiment.py --config=configs/tables/vatex_table5.py:paper     # published sizes, real VaTeX: GPU days
 
-Another simulated world: --config.run.data.name=vatex_sim/default-w9. Runs found in results/vatex_table5 are not run again.
+Another world: --config.run.data.name=vatex_sim/default-w9. Runs found in results/vatex_table5 are not run again.
 """
 
 import ml_collections

@@ -51,7 +51,7 @@ def test_vocabularies_count_all_captions_of_a_language_not_the_pairs_alone():
     vocabulary = training_vocabulary(split(*VIDEOS), "en", TOKENIZERS["en"], 1)
     assert {"only", "english", "no", "pair"} <= set(vocabulary.words)
     assert set(training_vocabulary(split(*VIDEOS), "en", TOKENIZERS["en"], 2).words[5:]) == {"a"}
-    with pytest.raises(DataError, match="Lower config.data.min_count"):
+    with pytest.raises(DataError, match=r"Lower config\.data\.min_count"):
         training_vocabulary(split(*VIDEOS), "en", TOKENIZERS["en"], 9)
 
 

@@ -104,9 +104,7 @@ def test_evaluate_and_predict_may_decode_otherwise(finished):
     assert translation.run(config, workdir, "predict") is None
     submission = json.loads((workdir / "submission.json").read_text(encoding="utf-8"))
     lines = read_lines(workdir / "predictions.jsonl")
-    assert submission == {
-        f"{line['video_id']}&{line['pair']}": " ".join(line["n_best"][0]["tokens"]) for line in lines
-    }
+    assert submission == {f"{line['video_id']}&{line['pair']}": " ".join(line["n_best"][0]["tokens"]) for line in lines}
     assert len(submission) == PAIRS
     assert translation.run(tiny_config(), workdir, "evaluate")["metrics"] == result["metrics"]
 

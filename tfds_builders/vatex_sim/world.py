@@ -4,7 +4,7 @@ A video is one to three events in time order. An event is an agent, a verb, an o
 objects and tools are words with two meanings, one of which happens. Every event is of one of two kinds, which decides
 the senses of all its words that are ambiguous in English, and, independently, of one of two others, which decides those
 of its words that are ambiguous in Chinese: of each word one meaning is of kind 0, the other of kind 1, by a random map
-of the world's own. In nearly all videos of several events two of them share words and are of opposite kinds, so that
+of the world's own. In all videos of several events two of them share words and are of opposite kinds, so that
 only the segments of the event a caption speaks of settle the senses. The agent tells which event that is: no two events
 of a video have the same.
 
@@ -228,8 +228,8 @@ class World:
     def most_probable_senses(self, telling: Telling, language: str) -> dict[str, int]:
         """The most probable senses, taken together, of the words ambiguous in a language, given the sentence alone.
 
-        All words of an event are of one kind, and both kinds are as likely. Of two events told together the kinds are a
-        little more often opposite than alike: events that share no word are of independent kinds, or contrast.
+        All words of an event are of one kind, and both kinds are as likely; events told together are of independent
+        kinds, so that this guess is one of several equally probable ones.
         """
         guess = {"1": self._guessed_kind, "2": 1 - self._guessed_kind}
         told = [(guess[slot[1]], filler[-1]) for slot, filler in telling.fillers if slot[0] in "VNM"]

@@ -6,7 +6,7 @@ Dimension legend
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import grain
 import numpy as np
@@ -47,7 +47,9 @@ def choose_shapes(
             best = min(best, _move(kinds, weights, shapes, j, cost))
         if best == before:
             break
-    shapes = np.unique(shapes[np.isin(np.arange(len(shapes)), [*assign_shapes(lengths, shapes), len(shapes) - 1])], axis=0)
+    shapes = np.unique(
+        shapes[np.isin(np.arange(len(shapes)), [*assign_shapes(lengths, shapes, cost), len(shapes) - 1])], axis=0
+    )
     return shapes[np.argsort(shapes @ cost, kind="stable")].astype(np.int32)
 
 
@@ -92,9 +94,7 @@ class Buckets:
     seed: int
 
     @classmethod
-    def of(
-        cls, lengths: Int[np.ndarray, "N D"], batch_size: int, seed: int, count: int = MAX_SHAPES
-    ) -> "Buckets":
+    def of(cls, lengths: Int[np.ndarray, "N D"], batch_size: int, seed: int, count: int = MAX_SHAPES) -> "Buckets":
         """Buckets of at most `count` shapes."""
         shapes = choose_shapes(lengths, count=count)
         assigned = assign_shapes(lengths, shapes)
@@ -219,7 +219,7 @@ def thinned(features: Float32[np.ndarray, "T F"], most: int) -> Float32[np.ndarr
 
 
 def decoding_batches(
-    examples: TranslationExamples, batch_size: int, round_to: int = 8, report: Callable[[int], object] | None = None
+    examples: TranslationExamples, batch_size: int, round_to: int = 8
 ) -> Iterator[tuple[np.ndarray, dict[str, np.ndarray]]]:
     """(rows, batch) over all examples, sentences of like length together, longest first; sources alone matter.
 
@@ -234,5 +234,3 @@ def decoding_batches(
         batch = assemble(examples, rows, shape, batch_size)
         del batch["target"]
         yield rows, batch
-        if report is not None:
-            report(len(rows))

@@ -53,7 +53,7 @@ class ParallelText:
 def parallel_text(split: Split, direction: str, tokenizers: Mapping[str, Tokenizer]) -> ParallelText:
     """Tokenises the parallel captions of a split.
 
-    A pair with nothing left of its source (say, only symbols the tokeniser drops) is kept: the model is given EOS alone.
+    A pair with nothing left of its source (say, white space alone) is kept: the model is given EOS.
     """
     source, target = languages(direction)
     places, sides = [], ([], [])

@@ -53,10 +53,10 @@ def beam_search(
 ) -> Hypotheses:
     """Searches for the outputs of the highest length-normalised log-probability.
 
-    At each step the K live hypotheses of a sentence grow by every token. Of the K most probable continuations, those that
-    end in EOS are finished; the K best that do not end stay live. A sentence is over when K outputs have finished: so a
-    beam of 1 is greedy decoding, and a beam as large as the space is exhaustive search. An output has at most `max_words`
-    words; one that reaches them must end. The loop ends when every sentence of the batch is over.
+    At each step the K live hypotheses of a sentence grow by every token. Of the K most probable continuations, those
+    that end in EOS are finished; the K best that do not end stay live. A sentence is over when K outputs have finished:
+    so a beam of 1 is greedy decoding, and a beam as large as the space is exhaustive search. An output has at most
+    `max_words` words; one that reaches them must end. The loop ends when every sentence of the batch is over.
 
     Args:
         step: one step of the model.
@@ -148,8 +148,9 @@ def _best(candidates: Hypotheses, keep: int) -> Hypotheses:
 def top_k(x: Float[Array, "B M"], k: int, block: int = 128) -> tuple[Float[Array, "B k"], Int[Array, "B k"]]:
     """The k largest entries of each row and their places, lower places first among equals, as `lax.top_k`.
 
-    The k largest lie in the k blocks of the largest maxima (ties go to the lower block, as to the lower place): a maximum
-    a block is one vectorised pass, where `lax.top_k` alone would sort its way through all M (70,000 for a beam of 5).
+    The k largest lie in the k blocks of the largest maxima (ties go to the lower block, as to the lower place): a
+    maximum a block is one vectorised pass, where `lax.top_k` alone would sort its way through all M (70,000 for a beam
+    of 5).
     """
     rows, size = x.shape
     if size <= 2 * k * block:

@@ -53,8 +53,6 @@ def allowed_log_probs(
     return jnp.where(forbidden, -jnp.inf, log_probs)
 
 
-def length_normalised(
-    log_probs: Float[Array, "*shape"], lengths: Any, length_penalty: float
-) -> Float[Array, "*shape"]:
+def length_normalised(log_probs: Float[Array, "*shape"], lengths: Any, length_penalty: float) -> Float[Array, "*shape"]:
     """log P / length^length_penalty, the length counting EOS; 0 compares plain log-probabilities, 1 their mean."""
     return log_probs / jnp.maximum(lengths, 1).astype(jnp.float32) ** length_penalty

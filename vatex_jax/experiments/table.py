@@ -22,8 +22,8 @@ MODES = ("train_and_evaluate", "describe")
 def run(config: ml_collections.ConfigDict, workdir: Path, mode: str, overwrite: bool = False) -> dict[str, Any] | None:
     """Runs what is missing of a table and prints it.
 
-    A finished run's results.json and BLEU statistics are copied to `config.results_dir`/RUN; a run found there, or in
-    the work folder, with the same configuration is not run again.
+    A finished run's results.json and BLEU statistics are copied to `config.results_dir`/RUN; a run found there with the
+    same configuration is not run again.
     """
     if mode not in MODES:
         raise ConfigError(f"--mode={mode} has no meaning for a table: it must be one of {', '.join(MODES)}.")
@@ -40,7 +40,11 @@ def run(config: ml_collections.ConfigDict, workdir: Path, mode: str, overwrite: 
     for number, (name, one) in enumerate(missing, 1):
         print(f"\n[{number} of {len(missing)}] {name}", flush=True)
         started = time.monotonic()
-        importlib.import_module(EXPERIMENTS[one.experiment]).run(one, workdir / name, "train_and_evaluate", overwrite)
+        result = importlib.import_module(EXPERIMENTS[one.experiment]).run(
+            one, workdir / name, "train_and_evaluate", overwrite
+        )
+        if result is None:
+            continue  # process 0 alone writes, keeps and prints
         _keep(workdir / name, kept / name)
         print(f"{name}: {time.monotonic() - started:.0f} s", flush=True)
     table = tables.TABLES[config.table]

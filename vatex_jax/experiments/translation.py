@@ -14,20 +14,21 @@ import jax.numpy as jnp
 import ml_collections
 import numpy as np
 
-from vatex_jax.data.batching import TranslationBatches
+from vatex_jax.data.batching import MAX_SHAPES, TranslationBatches
 from vatex_jax.data.examples import languages
 from vatex_jax.decoding.sampling import greedy
 from vatex_jax.errors import ConfigError
 from vatex_jax.experiments import translation_outputs as outputs
 from vatex_jax.experiments.parameters import parameter_table
 from vatex_jax.experiments.translation_data import TranslationData, load_translation_data
-from vatex_jax.experiments.workdir import open_workdir
+from vatex_jax.experiments.workdir import PLACES, flat, open_workdir
 from vatex_jax.models.translator import Translator, translation_loss
 from vatex_jax.reports import results
 from vatex_jax.training import sharding
 from vatex_jax.training.checkpoints import load_best_params
 from vatex_jax.training.compilation import enable_compilation_cache
-from vatex_jax.training.loop import train
+from vatex_jax.training.loop import Result, train
+from vatex_jax.training.loop import check_config as check_train_config
 
 MODES = ("train_and_evaluate", "evaluate", "predict", "describe")
 FREE_SECTIONS = ("decode", "eval")
@@ -65,10 +66,40 @@ def make_model(config: ml_collections.ConfigDict, source_words: int, target_word
     return Translator(source_words, target_words, dtype=jnp.dtype(config.precision), **model)
 
 
+def check_config(config: ml_collections.ConfigDict) -> None:
+    """Raises ConfigError for what would otherwise fail, or mislead, hours later."""
+    check_train_config(config.train)
+    video = "attention" if config.variant == "shuffled" else config.variant
+    if (config.model.video, config.data.shuffled_video) != (video, config.variant == "shuffled"):
+        raise ConfigError(
+            f"the variant is {config.variant!r}, but model.video is {config.model.video!r} and data.shuffled_video is "
+            f"{config.data.shuffled_video}: tables go by the variant, so choose it after the colon of --config instead."
+        )
+    least = {
+        "seed": 0, "model.layers": 1, "train.batch_size": 1, "data.shapes": 1, "data.max_words": 1,
+        "data.max_segments": 1, "decode.batch_size": 1, "decode.max_words": 1, "decode.beam": 1, "decode.n_best": 1,
+        "eval.bootstrap_samples": 1,
+    }  # fmt: skip
+    values = flat(config.to_dict())
+    for name, smallest in least.items():
+        if values[name] < smallest:
+            raise ConfigError(f"config.{name} is {values[name]}: it must be {smallest} or more.")
+    if config.decode.n_best > config.decode.beam:
+        raise ConfigError(
+            f"config.decode.n_best is {config.decode.n_best}, more than the beam of {config.decode.beam} can give: "
+            "lower it or widen config.decode.beam."
+        )
+    if not 0 <= config.model.dropout < 1:
+        raise ConfigError(f"config.model.dropout is {config.model.dropout}: it must be from 0 up to, not including, 1.")
+    if config.data.shapes > MAX_SHAPES:
+        raise ConfigError(f"config.data.shapes is {config.data.shapes}: at most {MAX_SHAPES} are compiled a run.")
+
+
 def run(config: ml_collections.ConfigDict, workdir: Path, mode: str, overwrite: bool = False) -> dict[str, Any] | None:
     """Runs a mode of the experiment; returns the result that was written, None where there is none."""
     if mode not in MODES:
         raise ConfigError(f"--mode={mode} has no meaning for a translation run: it must be one of {', '.join(MODES)}.")
+    check_config(config)
     if mode == "describe":
         describe(config)
         return None
@@ -83,20 +114,21 @@ def run(config: ml_collections.ConfigDict, workdir: Path, mode: str, overwrite: 
             workdir,
             config,
             overwrite=overwrite and training and jax.process_index() == 0,
+            must_exist=not training,
             may_differ=() if training else FREE_SECTIONS,
         )
         data = load_translation_data(config, workdir, report)
     sides = languages(config.direction)
     task = TranslationTask(make_model(config, *(len(data.vocabularies[side]) for side in sides)))
-    loaded = time.monotonic()
-    params = _trained(config, workdir, data, task, report) if training else _restored(config, workdir, data, task)
-    trained = time.monotonic()
+    timing = {"load_seconds": time.monotonic() - started}
+    if training:
+        trained = _train(config, workdir, data, task, report)
+        params, timing["train_seconds"] = trained.params, trained.host.wall_seconds  # over all resumes
+    else:
+        params = _restored(config, workdir, data, task)
+    decoding_started = time.monotonic()
     test = outputs.translate(config, task.model, params, data)
-    timing = {
-        "load_seconds": loaded - started,
-        "train_seconds": trained - loaded,
-        "decode_seconds": time.monotonic() - trained,
-    }
+    timing["decode_seconds"] = time.monotonic() - decoding_started
     if jax.process_index() != 0:
         return None
     outputs.write_predictions(workdir, config, data, test, submission=mode == "predict")
@@ -119,19 +151,25 @@ def _stay_silent(text: str) -> None:
 
 def _fingerprint(config: ml_collections.ConfigDict, data: TranslationData) -> dict[str, str]:
     """What a checkpoint must have been made with: everything but the sections evaluation may change."""
-    fields = {name: value for name, value in config.to_dict().items() if name not in FREE_SECTIONS}
+    fields = {
+        name: value
+        for name, value in flat(config.to_dict()).items()
+        if name.partition(".")[0] not in FREE_SECTIONS and name not in PLACES
+    }
     digest = hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:16]
     words = {f"vocabulary_{language}": vocabulary.fingerprint for language, vocabulary in data.vocabularies.items()}
-    return {"config": digest, **words}
+    dataset = data.source.describe(data.test_split, list(data.splits.values()))
+    segments = hashlib.sha256(b"".join(split.features.segments.tobytes() for split in data.splits.values()))
+    return {"config": digest, "captions": dataset["fingerprint"], "segments": segments.hexdigest()[:16], **words}
 
 
-def _trained(
+def _train(
     config: ml_collections.ConfigDict,
     workdir: Path,
     data: TranslationData,
     task: TranslationTask,
     report: Callable[[str], object],
-) -> Any:
+) -> Result:
     batches = TranslationBatches(
         data.examples["train"], batch_size=config.train.batch_size, seed=config.seed, shapes=config.data.shapes
     )
@@ -143,7 +181,9 @@ def _trained(
         f"{len(batches.buckets.shapes)} shapes ({padding:.0%} padding), {jax.device_count()} device(s)"
     )
     evaluate = functools.partial(_validation_bleu, _greedy_decoder(config, task.model), data)
-    trained = train(
+    if not len(data.examples["validation"]):
+        report("The validation split has no parallel captions: training runs all its epochs and the last step is kept.")
+    return train(
         task,
         batches,
         config=config.train,
@@ -152,13 +192,10 @@ def _trained(
         evaluate=evaluate if len(data.examples["validation"]) else None,
         fingerprint=_fingerprint(config, data),
     )
-    return trained.params
 
 
 def _greedy_decoder(config: ml_collections.ConfigDict, model: Translator) -> outputs.Decoder:
-    search = functools.partial(
-        greedy, max_words=config.decode.max_words, length_penalty=config.decode.length_penalty
-    )
+    search = functools.partial(greedy, max_words=config.decode.max_words, length_penalty=config.decode.length_penalty)
     return outputs.make_translation_decoder(model, search, config.decode.batch_size)
 
 
@@ -186,8 +223,7 @@ def _result(
         "experiment": config.experiment,
         "variant": config.variant,
         "seed": config.seed,
-        "dataset": data.source.describe(data.test_split, list(data.splits.values()))
-        | {"split": data.test_split, "sizes": {split.name: len(split.videos) for split in data.splits.values()}},
+        "dataset": data.source.describe(data.test_split, list(data.splits.values())),
         "metrics": outputs.test_metrics(config, data, test),
         "signature": outputs.signature(config, data),
         "parameters": int(sum(np.size(x) for x in jax.tree.leaves(params))),
@@ -206,9 +242,9 @@ def describe(config: ml_collections.ConfigDict) -> None:
     print(f"{config.experiment} {config.variant}, {config.direction}, on {config.data.name}")
     print(f"vocabularies (special tokens included; what training builds may differ): {sizes}\n")
     print(parameter_table(shapes))
-    train_config = config.train
+    learning, decode = config.train, config.decode
     print(
-        f"\nAdam, {train_config.schedule} learning rate {train_config.learning_rate:g}, batch {train_config.batch_size}, "
-        f"at most {train_config.epochs} epochs, patience {train_config.patience}; {config.precision} products; "
-        f"beam {config.decode.beam}, length penalty {config.decode.length_penalty:g}"
+        f"\nAdam, {learning.schedule} learning rate {learning.learning_rate:g}, batch {learning.batch_size}, "
+        f"at most {learning.epochs} epochs, patience {learning.patience}; {config.precision} products; "
+        f"beam {decode.beam}, length penalty {decode.length_penalty:g}"
     )

@@ -17,7 +17,7 @@ from vatex_jax.data.examples import (
     translation_examples,
 )
 from vatex_jax.data.sources import Source, Split, open_source
-from vatex_jax.errors import CheckpointError, DataError
+from vatex_jax.errors import CheckpointError, ConfigError, DataError
 from vatex_jax.text.tokenization import Tokenizer, make_tokenizer
 from vatex_jax.text.vocabulary import Vocabulary
 
@@ -72,6 +72,11 @@ def load_translation_data(config: ml_collections.ConfigDict, workdir: Path, repo
     examples = {}
     for name, split in splits.items():
         features = None if config.model.video == "none" else split.features
+        if features is not None and len(text[name]) and not features.segments.any():
+            raise DataError(
+                f"Split {split.name} of {source.name} has no video features, and {config.variant!r} needs them: choose "
+                "the variant none, or build and name a data set with features."
+            )
         if features is not None and data.shuffled_video:
             features = features.reordered(other_videos(len(split.videos), config.seed))
         examples[name] = translation_examples(
@@ -91,14 +96,21 @@ def _splits(source: Source, wanted: str, target: str, report: Report) -> tuple[d
             raise DataError(f"{source.name} has no split {name}, and training needs one; it has {source.splits}.")
     found = {name: source.split(name) for name in ("train", "validation")}
     name = wanted or ("test" if source.simulated else "public_test")
+    if name in found:
+        raise ConfigError(f"config.data.test_split is {name!r}, which training uses; take {HALF} or another split.")
     if name != HALF:
         test = source.split(name) if name in source.splits or wanted else None
         if test is not None and any(video.parallel(target) for video in test.videos):
             return found | {"test": test}, name
+        if wanted:
+            raise DataError(
+                f"Split {name} of {source.name} has no parallel captions in {target!r} to score against: set "
+                f"config.data.test_split={HALF} to test on half of validation."
+            )
         why = "is not there" if test is None else f"has no parallel captions in {target!r}"
         report(
-            f"Split {name} of {source.name} {why}: the second half of validation (by id) is the test split instead, the "
-            f"first half validates (config.data.test_split={HALF})."
+            f"Split {name} of {source.name} {why}: the second half of validation (by id) is the test split instead, "
+            f"the first half validates (config.data.test_split={HALF})."
         )
     validation = found["validation"]
     by_id = sorted(range(len(validation.videos)), key=lambda i: validation.videos[i].video_id)

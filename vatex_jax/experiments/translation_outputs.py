@@ -131,16 +131,20 @@ def _world_metrics(config, data, found, answers) -> dict[str, float]:
     ceiling = [tokenize(answer["ceiling"]) for answer in answers]
     references = [[reference] for reference in data.text["test"].target]
     right = [
-        word["right"] in output
+        _holds(output, tokenize(word["right"]))
         for output, answer in zip(words(data, "test", found), answers, strict=True)
         for word in answer["ambiguous"]
     ]
-    world = data.source.sidecar("world.json")["acceptance"]
-    metrics = {
-        "oracle_bleu4": world[f"{config.direction}/test/oracle_bleu4"],
-        "ceiling_bleu4": bleu.corpus_scores(ceiling, references)["bleu4"],
-    }
+    metrics = {"ceiling_bleu4": bleu.corpus_scores(ceiling, references)["bleu4"]}
+    if config.data.chinese == "words":  # how the world measured its oracle
+        world = data.source.sidecar("world.json")["acceptance"]
+        metrics["oracle_bleu4"] = world[f"{config.direction}/test/oracle_bleu4"]
     return metrics | ({"sense_accuracy": 100.0 * float(np.mean(right))} if right else {})
+
+
+def _holds(output: list[str], word: list[str]) -> bool:
+    """Whether the tokens of a word stand side by side in an output."""
+    return any(output[i : i + len(word)] == word for i in range(len(output) - len(word) + 1))
 
 
 def write_predictions(
@@ -163,7 +167,10 @@ def write_predictions(
         n_best = [
             {"tokens": tokens, "text": detokenize(tokens), "score": float(score), "log_prob": float(log_prob)}
             for tokens, score, log_prob in zip(
-                (vocabulary.decode(ids) for ids in found.tokens[row]), found.scores[row], found.log_probs[row], strict=True
+                (vocabulary.decode(ids) for ids in found.tokens[row]),
+                found.scores[row],
+                found.log_probs[row],
+                strict=True,
             )
             if np.isfinite(score)
         ]
@@ -193,15 +200,15 @@ def write_result(
     model: Translator,
     params: Any,
 ) -> None:
-    """The statistics paired tests need, the pictures, and last results.json, which says the run is complete."""
+    """The statistics paired tests need, results.json, and the pictures."""
     import io
 
     buffer = io.BytesIO()
     np.save(buffer, statistics(data, found).astype(np.int32), allow_pickle=False)
     write_bytes_whole(workdir / STATISTICS_NAME, buffer.getvalue())
+    results.write(workdir / results.FILE_NAME, result)
     if config.eval.figures:
         _draw(workdir, data, found, model, params)
-    results.write(workdir / results.FILE_NAME, result)
 
 
 def _draw(workdir: Path, data: TranslationData, found: Translations, model: Translator, params: Any) -> None:
@@ -211,18 +218,17 @@ def _draw(workdir: Path, data: TranslationData, found: Translations, model: Tran
     figures.mkdir(exist_ok=True)
     if (workdir / "metrics.jsonl").exists():
         plots.training_curves(workdir / "metrics.jsonl", figures / "training.png")
-    rows = telling_rows(data)
+    params = jax.device_get(params)  # this process draws alone
+    rows, best = telling_rows(data), words(data, "test", found)
     for row, weights in zip(rows, attention_weights(data, found, model, params, rows), strict=True):
-        output = words(data, "test", found)[row]
         for memory, matrix in weights.items():
             labels = (
-                data.text["test"].source[row]
+                data.text["test"].source[row] or ["<eos>"]
                 if memory == "source"
                 else [str(segment + 1) for segment in range(matrix.shape[1])]
             )
-            plots.attention_heatmap(
-                matrix, [*output, "<eos>"], labels[: matrix.shape[1]], figures / f"attention_{memory}_{row}.png"
-            )
+            path = figures / f"attention_{memory}_{row}.png"
+            plots.attention_heatmap(matrix, [*best[row], "<eos>"], labels[: matrix.shape[1]], path)
 
 
 def attention_weights(

@@ -12,6 +12,9 @@ from vatex_jax.files import read_json, write_json_whole
 
 CONFIG_NAME = "config.json"
 
+PLACES = ("data.data_dir",)
+"""Fields that say where things lie on this machine, not what is run."""
+
 
 def flat(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """{"train.epochs": 8, ...}; tuples as lists, as JSON has them."""
@@ -25,7 +28,12 @@ def flat(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def open_workdir(
-    workdir: Path, config: ml_collections.ConfigDict, *, overwrite: bool = False, may_differ: Sequence[str] = ()
+    workdir: Path,
+    config: ml_collections.ConfigDict,
+    *,
+    overwrite: bool = False,
+    must_exist: bool = False,
+    may_differ: Sequence[str] = (),
 ) -> Path:
     """Makes the folder and its config.json, or checks that it holds this very configuration.
 
@@ -33,30 +41,31 @@ def open_workdir(
         workdir: the run's folder.
         config: the configuration of this run.
         overwrite: empty the folder first.
+        must_exist: the run must have been made before, as `evaluate` and `predict` need it.
         may_differ: sections (`decode`, `eval`) whose fields a run may change, as `evaluate` and `predict` may.
 
     Raises:
-        CheckpointError: the folder holds another configuration, naming the fields that differ.
+        CheckpointError: the folder holds another configuration, naming the fields that differ, or other files; there is
+            no run in it where there must be one; it cannot be written.
     """
     workdir = Path(workdir).absolute()
     path = workdir / CONFIG_NAME
-    if overwrite and path.exists():
-        shutil.rmtree(workdir)
-    wanted = config.to_dict()
-    if not path.exists():
-        if workdir.exists() and any(workdir.iterdir()):
-            raise CheckpointError(
-                f"{workdir} holds files but no {CONFIG_NAME}, so it is no run of this program. "
-                "Give another folder with --workdir."
-            )
-        workdir.mkdir(parents=True, exist_ok=True)
-        write_json_whole(path, wanted)
-        return workdir
-    held, asked = flat(read_json(path)), flat(wanted)
+    try:
+        if overwrite and path.exists():
+            _read_config(path)  # refuses a folder that is no run of ours
+            aside = workdir.with_name(f".{workdir.name}.overwritten")
+            shutil.rmtree(aside, ignore_errors=True)
+            workdir.rename(aside)  # at once, so that a kill leaves no half-emptied run
+            shutil.rmtree(aside)
+        if not path.exists():
+            return _begin(workdir, path, config, must_exist)
+    except OSError as error:
+        raise CheckpointError(f"{workdir}: cannot be used as a run's folder ({error.strerror or error}).") from error
+    held, asked = flat(_read_config(path)), flat(config.to_dict())
     differing = [
         name
         for name in sorted(held.keys() | asked.keys())
-        if held.get(name) != asked.get(name) and name.partition(".")[0] not in may_differ
+        if held.get(name) != asked.get(name) and name.partition(".")[0] not in may_differ and name not in PLACES
     ]
     if differing:
         lines = "\n".join(f"  {name}: {held.get(name)!r} there, {asked.get(name)!r} now" for name in differing)
@@ -65,3 +74,25 @@ def open_workdir(
             "Give another folder with --workdir, or start anew with --overwrite."
         )
     return workdir
+
+
+def _begin(workdir: Path, path: Path, config: ml_collections.ConfigDict, must_exist: bool) -> Path:
+    if must_exist:
+        raise CheckpointError(
+            f"{workdir} holds no run: train first (--mode=train_and_evaluate) or give the right --workdir."
+        )
+    if workdir.exists() and any(not entry.name.endswith(".partial") for entry in workdir.iterdir()):
+        raise CheckpointError(
+            f"{workdir} holds files but no {CONFIG_NAME}, so it is no run of this program. "
+            "Give another folder with --workdir."
+        )
+    workdir.mkdir(parents=True, exist_ok=True)
+    write_json_whole(path, config.to_dict())
+    return workdir
+
+
+def _read_config(path: Path) -> dict[str, Any]:
+    held = read_json(path)
+    if not isinstance(held, dict) or not {"experiment", "seed"} <= held.keys():
+        raise CheckpointError(f"{path} is no configuration of this program. Give another folder with --workdir.")
+    return held

@@ -44,8 +44,8 @@ class Translator(nn.Module):
         video_projection: size the segment features are mapped to before the video encoder.
         decoder_hidden: units of the decoder; with a video encoder, 2 (source_hidden + video_hidden), since its start
             state is the encoders' final states side by side.
-        feature_scale: what the video encoder multiplies the segment features with; 5 brings I3D's, of standard deviation
-            0.2, to about 1.
+        feature_scale: what the video encoder multiplies the segment features with; 5 brings I3D's, of standard
+            deviation 0.2, to about 1.
         layers: of the decoder and of both encoders.
         dropout: rate on embeddings, between layers and before the vocabulary.
         dtype: precision of the products (float32 or bfloat16); everything else is float32.
@@ -98,8 +98,8 @@ class Translator(nn.Module):
         size = 2 * (self.source_hidden + self.video_hidden)
         if size != self.decoder_hidden:
             raise ConfigError(
-                f"model.decoder_hidden is {self.decoder_hidden}, but the decoder starts from the encoders' final states "
-                f"side by side: set it to 2 * (model.source_hidden + model.video_hidden) = {size}."
+                f"model.decoder_hidden is {self.decoder_hidden}, but the decoder starts from the encoders' final "
+                f"states side by side: set it to 2 * (model.source_hidden + model.video_hidden) = {size}."
             )
 
     def encode(
@@ -193,9 +193,7 @@ def translation_loss(
     video = {name: batch[name] for name in ("video", "video_mask") if name in batch}
     rngs = {} if key is None else {"dropout": key}
     target = batch["target"]
-    logits = model.apply(
-        {"params": params}, batch["source"], target, **video, deterministic=key is None, rngs=rngs
-    )
+    logits = model.apply({"params": params}, batch["source"], target, **video, deterministic=key is None, rngs=rngs)
     chosen = jnp.take_along_axis(logits, target[:, :, None], axis=-1)[:, :, 0]
     surprise = jax.nn.logsumexp(logits, axis=-1) - chosen
     real = target != PAD

@@ -1,7 +1,8 @@
 """Dot-product attention of a decoder over an encoder's outputs.
 
 Dimension legend
-    B  batch      K  hypotheses a sentence (decoding only)      M  memory positions      D  memory size      H  query size
+    B  batch      K  hypotheses a sentence (decoding only)      M  memory positions
+    D  memory size      H  query size
 """
 
 import jax

@@ -1,7 +1,8 @@
 """Encoders: words and video segments become the memories a decoder attends to.
 
 Dimension legend
-    B  batch      S  source words      L  video segments      F  feature size      E  embedding      H2  2 H, both directions
+    B  batch      S  source words      L  video segments      F  feature size
+    E  embedding      H2  2 H, both directions
 """
 
 import jax.numpy as jnp

@@ -21,7 +21,9 @@ Step = Callable[[Product, Tree, Tree, Tree], tuple[Tree, Tree]]
 """`step(product, fixed, carry, x) -> (carry, y)`."""
 
 
-def einsum(spec: str, a: Float[Array, "..."], b: Float[Array, "..."], dtype: DTypeLike = jnp.float32) -> Float[Array, "..."]:
+def einsum(
+    spec: str, a: Float[Array, "..."], b: Float[Array, "..."], dtype: DTypeLike = jnp.float32
+) -> Float[Array, "..."]:
     """Einstein sum with operands in `dtype`, accumulated and returned in float32, forwards and backwards.
 
     JAX's own rule would multiply the float32 cotangent with the low-precision operand, at float32's pace; here the
@@ -91,8 +93,8 @@ def scan_products(
     """`lax.scan` over products with loop-invariant arrays, whose gradients are formed after the loop.
 
     Reverse-mode through a plain scan adds to every weight's gradient at every step: for a [2048, 4096] LSTM kernel that
-    moves 64 MB a step for a product of 32 rows. Here each product's operands and its output's cotangents are stacked over
-    time, and the gradient of the constant is one large product of [T B] rows.
+    moves 64 MB a step for a product of 32 rows. Here each product's operands and its output's cotangents are stacked
+    over time, and the gradient of the constant is one large product of [T B] rows.
 
     Args:
         step: the body; every use of a constant must go through the `product` it is given.
@@ -158,7 +160,9 @@ def _scan_fwd(static, constants, fixed, carry, xs):
         return recorder.outputs
 
     length = jax.tree.leaves(xs)[0].shape[0]
-    shapes = jax.eval_shape(outputs_of_one_step, carry, jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), xs))
+    shapes = jax.eval_shape(
+        outputs_of_one_step, carry, jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), xs)
+    )
     taps = [jnp.zeros((length, *shape.shape), jnp.float32) for shape in shapes]
 
     def scanned(carry, xs, taps):

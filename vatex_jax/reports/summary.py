@@ -35,7 +35,9 @@ def translation_summary(
     ]
     if examples:
         blocks = "\n\n".join(_example(example) for example in examples)
-        parts.append(f"Translations whose sense only the video tells\n\n{blocks}")
+        known = any(example.get("no_video") is not None for example in examples)
+        title = "Translations whose sense only the video tells" if known else "Some translations"
+        parts.append(f"{title}\n\n{blocks}")
     parts.append(f"Results are in {os.fspath(folder)}")
     return "\n\n".join(parts)
 

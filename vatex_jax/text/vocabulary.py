@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Int, Int32
 
 from vatex_jax.errors import ConfigError, DataError
+from vatex_jax.files import write_json_whole
 
 PAD, UNK, BOS, EOS, MASK = 0, 1, 2, 3, 4
 SPECIALS = ("<pad>", "<unk>", "<bos>", "<eos>", "[M]")
@@ -86,11 +87,7 @@ class Vocabulary:
 
     def save(self, path: str | os.PathLike) -> None:
         """Writes the vocabulary as JSON; a reader sees the whole file or none."""
-        path = pathlib.Path(path)
-        beside = path.with_name(f"{path.name}.{os.getpid()}.partial")
-        text = json.dumps({"format": _FORMAT, "words": self.words}, ensure_ascii=False, indent=0)
-        beside.write_text(text + "\n", encoding="utf-8")
-        os.replace(beside, path)
+        write_json_whole(path, {"format": _FORMAT, "words": self.words}, indent=0)
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> "Vocabulary":

@@ -94,7 +94,8 @@ class Checkpoints:
         """
         if jax.process_index() == 0:
             for leftover in self.folder.glob(".*"):
-                shutil.rmtree(leftover)
+                if leftover.is_dir():  # a shared folder's own files (.nfs..., .DS_Store) are not ours
+                    shutil.rmtree(leftover)
         _wait_for_all("vatex-jax leftovers removed")
         restored, damaged = self._restore_newest(make_template)
         _wait_for_all("vatex-jax checkpoint read")

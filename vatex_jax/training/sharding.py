@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -50,17 +51,29 @@ def split_cpu(devices: int) -> None:
     devices train the small translator nearly twice as fast as one. Accelerators are not affected.
     """
     if devices > 0 and jax.config.jax_num_cpu_devices != devices:
-        jax.config.update("jax_num_cpu_devices", devices)
+        try:
+            jax.config.update("jax_num_cpu_devices", devices)
+        except RuntimeError:  # a notebook has used JAX already
+            warnings.warn(
+                f"JAX is in use already: the CPU stays {jax.device_count()} device(s) instead of {devices}. "
+                "Results are the same save for rounding; small models train more slowly.",
+                stacklevel=2,
+            )
 
 
 @contextlib.contextmanager
 def first_process_first(name: str) -> Iterator[None]:
     """Process 0 runs the body, then all the others do: for what one process makes and the rest find."""
+    if jax.process_count() == 1:
+        yield
+        return
     if jax.process_index() != 0:
         multihost_utils.sync_global_devices(name)
-    yield
-    if jax.process_index() == 0 and jax.process_count() > 1:
-        multihost_utils.sync_global_devices(name)
+    try:
+        yield
+    finally:  # an error of process 0 must not leave the others waiting
+        if jax.process_index() == 0:
+            multihost_utils.sync_global_devices(name)
 
 
 def make_mesh() -> Mesh:

@@ -125,9 +125,9 @@ class Buckets:
         return [batches[i] for i in rng.permutation(len(batches))]
 
     def padding(self, lengths: Int[np.ndarray, "N D"]) -> float:
-        """Share of an epoch's positions (words of both sides, segments) that hold padding."""
-        held = sum(self.batch_size * int(self.shapes[j].sum()) for j, _ in self.epoch(0))
-        return 1 - float(lengths.sum()) / held
+        """Share of an epoch's word positions (source and target) that hold padding."""
+        held = sum(self.batch_size * int(self.shapes[j][:2].sum()) for j, _ in self.epoch(0))
+        return 1 - float(lengths[:, :2].sum()) / held
 
 
 class TranslationBatches:

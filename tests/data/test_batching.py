@@ -48,8 +48,8 @@ def test_shapes_are_few_hold_everything_and_waste_little():
     assert (lengths <= shapes[assigned]).all()
     held = shapes[assigned]
     assert 1 - lengths[:, 1].sum() / held[:, 1].sum() < 0.15, "target words cost most and are padded least"
-    # Six rectangles hold source and target lengths of correlation 0.85 with 16.6% padding at best, and more where target
-    # words are weighed by what they cost.
+    # Six rectangles hold source and target lengths of correlation 0.85 with 16.6% padding at best, and with more where
+    # target words are weighed by what they cost.
     assert Buckets.of(lengths, 32, seed=0).padding(lengths) < 0.21
 
 

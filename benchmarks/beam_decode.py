@@ -12,7 +12,7 @@ Random parameters would spread their probability evenly and never stop, so two t
 - embeddings get a standard deviation of 1, and the vocabulary's kernel is scaled until its logits have one of 4: the
   best word then has a probability of some tenths, as after training, and depends on the words before it;
 - each sentence has a length n drawn as for training (mean 14), and at step t the logit of EOS gets
-  16 + 3 (t - n) added: unlikely before n words, near even odds at n, likely after.
+  22 + 3 (t - n) added: rare well before n words, likely near it, all but sure after.
 
 Outputs must be the same, but where the scores of two different outputs differ by less than 1e-4 (`different` counts
 all, `different_beyond_1e-4` must be 0). A beam of 1 must equal greedy decoding (`greedy_differs` must be 0).
@@ -38,7 +38,7 @@ CHUNK = 32
 """Sentences our search takes at once."""
 
 EMBEDDING_DEVIATION, LOGIT_DEVIATION = 1.0, 4.0
-EOS_AT_LENGTH, EOS_SLOPE = 16.0, 3.0
+EOS_AT_LENGTH, EOS_SLOPE = 22.0, 3.0
 CLOSE = 1e-4
 EOS = 3
 

@@ -170,6 +170,7 @@ def _train(
     task: TranslationTask,
     report: Callable[[str], object],
 ) -> Result:
+    sharding.check_batch_size(config.train.batch_size, jax.device_count(), "config.train.batch_size")
     batches = TranslationBatches(
         data.examples["train"], batch_size=config.train.batch_size, seed=config.seed, shapes=config.data.shapes
     )

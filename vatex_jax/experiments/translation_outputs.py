@@ -50,7 +50,7 @@ def make_translation_decoder(
 ) -> Decoder:
     """A decoder of whole splits; `progress` names its bar, shown on a terminal."""
     mesh = sharding.make_mesh()
-    sharding.check_batch_size(batch_size, mesh.size)
+    sharding.check_batch_size(batch_size, mesh.size, "config.decode.batch_size")
     decode = make_decoder(functools.partial(decoding, model), search, mesh)
     shown = bool(progress) and jax.process_index() == 0 and sys.stderr.isatty()
 

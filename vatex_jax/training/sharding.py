@@ -103,14 +103,14 @@ def replicate(mesh: Mesh, tree: Any) -> Any:
     return jax.tree.map(place, tree)
 
 
-def check_batch_size(rows: int, devices: int) -> None:
-    """Raises ConfigError where `devices` devices cannot share a global batch of `rows` rows evenly."""
+def check_batch_size(rows: int, devices: int, field: str = "the batch size") -> None:
+    """Raises ConfigError, naming `field`, where `devices` devices cannot share a batch of `rows` rows evenly."""
     if rows % devices:
         below, above = rows // devices * devices, -(-rows // devices) * devices
         choices = f"{below} or {above}" if below else f"{above}"
         raise ConfigError(
             f"A global batch of {rows} rows cannot be split evenly over {devices} devices: "
-            f"set the batch size to a multiple of {devices}, such as {choices}."
+            f"set {field} to a multiple of {devices}, such as {choices}."
         )
 
 

@@ -1,7 +1,6 @@
 """A paper's table: every row, direction and seed of a configuration run in turn, resumed where it stopped."""
 
 import importlib
-import json
 import shutil
 import sys
 import time
@@ -13,7 +12,7 @@ import ml_collections
 
 from vatex_jax.errors import ConfigError
 from vatex_jax.experiments import EXPERIMENTS
-from vatex_jax.experiments.workdir import flat
+from vatex_jax.experiments.workdir import differences
 from vatex_jax.reports import cells, results, tables
 
 MODES = ("train_and_evaluate", "describe")
@@ -74,12 +73,10 @@ def is_done(folder: Path, config: ml_collections.ConfigDict) -> bool:
     path = folder / results.FILE_NAME
     if not path.exists():
         return False
-    held, asked = flat(results.read(path)["config"]), flat(json.loads(json.dumps(config.to_dict())))
-    differing = [name for name in sorted(held.keys() | asked.keys()) if held.get(name) != asked.get(name)]
+    differing = differences(results.read(path)["config"], config)
     if differing:
-        lines = ", ".join(f"{name} ({held.get(name)!r} there, {asked.get(name)!r} now)" for name in differing)
         raise ConfigError(
-            f"{path} is the result of another configuration: {lines}. "
+            f"{path} is the result of another configuration:\n{differing}\n"
             "Give another --config.results_dir, or run the table anew with --overwrite."
         )
     return True

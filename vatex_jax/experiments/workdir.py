@@ -27,6 +27,16 @@ def flat(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return found
 
 
+def differences(held: Mapping[str, Any], config: ml_collections.ConfigDict, may_differ: Sequence[str] = ()) -> str:
+    """A line for each field in which a kept configuration is another one than `config`; empty where none is."""
+    there, now = flat(held), flat(config.to_dict())
+    return "\n".join(
+        f"  {name}: {there.get(name)!r} there, {now.get(name)!r} now"
+        for name in sorted(there.keys() | now.keys())
+        if there.get(name) != now.get(name) and name.partition(".")[0] not in may_differ and name not in PLACES
+    )
+
+
 def open_workdir(
     workdir: Path,
     config: ml_collections.ConfigDict,
@@ -61,16 +71,10 @@ def open_workdir(
             return _begin(workdir, path, config, must_exist)
     except OSError as error:
         raise CheckpointError(f"{workdir}: cannot be used as a run's folder ({error.strerror or error}).") from error
-    held, asked = flat(_read_config(path)), flat(config.to_dict())
-    differing = [
-        name
-        for name in sorted(held.keys() | asked.keys())
-        if held.get(name) != asked.get(name) and name.partition(".")[0] not in may_differ and name not in PLACES
-    ]
+    differing = differences(_read_config(path), config, may_differ)
     if differing:
-        lines = "\n".join(f"  {name}: {held.get(name)!r} there, {asked.get(name)!r} now" for name in differing)
         raise CheckpointError(
-            f"{workdir} holds a run of another configuration:\n{lines}\n"
+            f"{workdir} holds a run of another configuration:\n{differing}\n"
             "Give another folder with --workdir, or start anew with --overwrite."
         )
     return workdir

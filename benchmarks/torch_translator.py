@@ -20,6 +20,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from benchmarks.workload import ModelSizes
 
 PAD, BOS = 0, 2
+TEACHER_FORCING = True
 State = list[tuple[Tensor, Tensor]]
 
 
@@ -63,17 +64,33 @@ class TorchTranslator(nn.Module):
         self.output_words = nn.Linear(sizes.embedding, sizes.target_vocabulary)
         self.drop = nn.Dropout(dropout)
 
-    def forward(self, source: Tensor, target: Tensor, video: Tensor, stepwise: bool = False) -> Tensor:
-        """Logits [B, T, V]; `stepwise` multiplies with the vocabulary inside the loop, as the published code does."""
+    def forward(self, source: Tensor, target: Tensor, video: Tensor) -> Tensor:
+        """Logits [B, T, V], all in one product after the loop."""
         memories, state = self.encode(source, video)
         inputs = torch.cat([torch.full_like(target[:, :1], BOS), target[:, :-1]], dim=1)
         words = self.drop(self.target_words(inputs))
         outputs = []
         for t in range(target.shape[1]):
             h, state = self.decode_word(words[:, t], memories, state)
-            outputs.append(self.output(h) if stepwise else h)
-        stacked = torch.stack(outputs, dim=1)
-        return stacked if stepwise else self.output(stacked)
+            outputs.append(h)
+        return self.output(torch.stack(outputs, dim=1))
+
+    def forward_stepwise(self, source: Tensor, target: Tensor, video: Tensor) -> Tensor:
+        """The same logits the way the published code comes to them.
+
+        Each step embeds its word, multiplies with the vocabulary, writes into an array made beforehand, and finds its
+        likeliest word, which a choice between that and the true one needs (teacher forcing always takes the true one).
+        """
+        memories, state = self.encode(source, video)
+        logits = torch.zeros(*target.shape, self.output_words.out_features)
+        word = torch.full_like(target[:, 0], BOS)
+        for t in range(target.shape[1]):
+            h, state = self.decode_word(self.drop(self.target_words(word)), memories, state)
+            output = self.output(h)
+            logits[:, t, :] = output
+            likeliest = output.detach().argmax(1)
+            word = target[:, t] if TEACHER_FORCING else likeliest
+        return logits
 
     def encode(self, source: Tensor, video: Tensor) -> tuple[list[Memory], State]:
         """The memories and each decoder layer's start state; every video has as many segments as the batch is long."""

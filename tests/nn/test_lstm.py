@@ -54,6 +54,15 @@ def test_parameters_at_the_start():
         np.testing.assert_allclose(block @ block.T, np.eye(H), atol=1e-5)
 
 
+def test_a_wide_part_of_the_input_does_not_shrink_a_narrow_one():
+    """Xavier's bound sqrt(6 / (rows + H)) goes by each part's own rows: 4 and 1,000 here."""
+    x = jnp.zeros((1, 1, 1004))
+    params = LSTM(H, parts=(4, 1000)).init(jax.random.key(0), x, jnp.ones((1, 1), bool))["params"]
+    narrow, wide = jnp.split(params["input_kernel"], [4])
+    assert 0.8 * np.sqrt(6 / 7) < np.abs(narrow).max() <= np.sqrt(6 / 7)
+    assert 0.8 * np.sqrt(6 / 1003) < np.abs(wide).max() <= np.sqrt(6 / 1003)
+
+
 @pytest.mark.parametrize("started", [False, True])
 @pytest.mark.parametrize("reverse", [False, True])
 def test_each_row_as_if_alone_and_unpadded(numpy_model, reverse, started):

@@ -50,10 +50,12 @@ class SentenceEncoder(nn.Module):
         deterministic: bool = True,
     ) -> tuple[Float[Array, "B S H2"], list[State]]:
         x = WordEmbedding(self.vocabulary, self.embedding, name="words")(words)
+        parts = ()
         if extra is not None:
+            parts = (self.embedding, extra.shape[-1])
             x = jnp.concatenate([x, jnp.broadcast_to(extra[:, None], (*words.shape, extra.shape[-1]))], axis=-1)
         x = nn.Dropout(self.dropout)(x, deterministic=deterministic)
-        bilstm = BiLSTM(self.hidden, self.layers, self.dropout, self.dtype, name="lstm")
+        bilstm = BiLSTM(self.hidden, self.layers, self.dropout, self.dtype, parts, name="lstm")
         return bilstm(x, mask, deterministic=deterministic)
 
 

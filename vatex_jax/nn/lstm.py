@@ -32,6 +32,22 @@ def blocks_of_gates(initializer: nn.initializers.Initializer) -> nn.initializers
     return init
 
 
+def blocks_of_inputs(sizes: tuple[int, ...]) -> nn.initializers.Initializer:
+    """Initialises a kernel [sum(sizes), 4 H] as if each part of a concatenated input had a kernel of its own.
+
+    By the size of the whole, a wide part (1,024 features) would drown a narrow one (word embeddings).
+    """
+
+    def init(key, shape, dtype=jnp.float32):
+        if len(sizes) < 2:
+            return input_kernel_init(key, shape, dtype)
+        keys = jax.random.split(key, len(sizes))
+        parts = [input_kernel_init(k, (size, shape[1]), dtype) for k, size in zip(keys, sizes, strict=True)]
+        return jnp.concatenate(parts, axis=0)
+
+    return init
+
+
 input_kernel_init = blocks_of_gates(nn.initializers.xavier_uniform())
 recurrent_kernel_init = blocks_of_gates(nn.initializers.orthogonal())
 
@@ -59,17 +75,19 @@ class LSTM(nn.Module):
         hidden: H.
         reverse: read from the last real step to the first.
         dtype: precision of the products; sums and states are float32.
+        parts: sizes of the inputs that x is the concatenation of; each is initialised by its own size.
     """
 
     hidden: int
     reverse: bool = False
     dtype: DTypeLike = jnp.float32
+    parts: tuple[int, ...] = ()
 
     @nn.compact
     def __call__(
         self, x: Float[Array, "B T D"], mask: Bool[Array, "B T"], start: State | None = None
     ) -> tuple[Float[Array, "B T H"], State]:
-        kernel = self.param("input_kernel", input_kernel_init, (x.shape[-1], 4 * self.hidden))
+        kernel = self.param("input_kernel", blocks_of_inputs(self.parts), (x.shape[-1], 4 * self.hidden))
         recurrent = self.param("recurrent_kernel", recurrent_kernel_init, (self.hidden, 4 * self.hidden))
         bias = self.param("bias", forget_one, (4 * self.hidden,))
         gates = einsum("tbd,dg->tbg", jnp.swapaxes(x, 0, 1), kernel, self.dtype) + bias
@@ -94,12 +112,14 @@ class BiLSTM(nn.Module):
         hidden: H of each direction.
         layers: how many.
         dropout: rate between layers.
+        parts: sizes of the inputs that x is the concatenation of (`LSTM.parts`).
     """
 
     hidden: int
     layers: int = 1
     dropout: float = 0.0
     dtype: DTypeLike = jnp.float32
+    parts: tuple[int, ...] = ()
 
     @nn.compact
     def __call__(
@@ -108,10 +128,11 @@ class BiLSTM(nn.Module):
         """Returns the top layer's outputs and each layer's final (h, c), both directions side by side: [B, 2 H]."""
         finals = []
         for layer in range(self.layers):
+            parts = self.parts if layer == 0 else ()
             if layer > 0:
                 x = nn.Dropout(self.dropout)(x, deterministic=deterministic)
-            forward, (h_f, c_f) = LSTM(self.hidden, dtype=self.dtype, name=f"forward_{layer}")(x, mask)
-            backward, (h_b, c_b) = LSTM(self.hidden, reverse=True, dtype=self.dtype, name=f"backward_{layer}")(x, mask)
+            forward, (h_f, c_f) = LSTM(self.hidden, False, self.dtype, parts, name=f"forward_{layer}")(x, mask)
+            backward, (h_b, c_b) = LSTM(self.hidden, True, self.dtype, parts, name=f"backward_{layer}")(x, mask)
             x = jnp.concatenate([forward, backward], axis=-1)
             finals.append((jnp.concatenate([h_f, h_b], -1), jnp.concatenate([c_f, c_b], -1)))
         return x, finals

@@ -13,6 +13,7 @@ from ml_collections import config_flags
 
 from vatex_jax.errors import ConfigError, VatexError
 from vatex_jax.experiments import EXPERIMENTS
+from vatex_jax.training.interruption import Interrupted, Interruption
 
 MODES = ("train_and_evaluate", "evaluate", "predict", "describe")
 
@@ -42,10 +43,14 @@ def main(arguments: list[str]) -> None:
 
 def run_main(arguments: list[str]) -> int | None:
     try:
-        main(arguments)
+        with Interruption() as interruption:
+            interruption.raises = True  # where there is nothing to save; training takes SIGTERM over while it runs
+            main(arguments)
     except VatexError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    except Interrupted:
+        print("SIGTERM: stopped; the same command goes on from the last checkpoint.", file=sys.stderr)
     return None
 
 

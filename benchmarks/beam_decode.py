@@ -112,6 +112,7 @@ class OurDecoding:
 
     def _decode(self, name: str, search: Any) -> Found:
         from vatex_jax.decoding.batched import make_decoder
+        from vatex_jax.training.sharding import shard_batch
 
         if name not in self._decoders:
             self._decoders[name] = make_decoder(self._begin, search, self._mesh)
@@ -121,7 +122,7 @@ class OurDecoding:
         for rows, batch in decoding_batches(self._examples, self._plan.chunk):
             batch["end"] = np.zeros(self._plan.chunk, np.float32)
             batch["end"][: len(rows)] = ends[rows]
-            found = self._decoders[name](self._params, batch)
+            found = self._decoders[name](self._params, shard_batch(self._mesh, batch))
             tokens[rows], scores[rows] = found.tokens[: len(rows), 0], found.scores[: len(rows), 0]
         return tokens, scores
 

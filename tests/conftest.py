@@ -1,9 +1,52 @@
-"""Runtime shape checks for the whole suite: every annotated function of vatex_jax is checked on every call."""
+"""Shape checks at run time for the whole suite (every annotated function is checked on every call), and results."""
 
+import copy
 import os
+
+import pytest
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 from jaxtyping import install_import_hook
 
 install_import_hook("vatex_jax", "beartype.beartype")
+
+from vatex_jax.metrics.bleu import signature  # noqa: E402
+
+RESULT = {
+    "experiment": "translation",
+    "variant": "attention",
+    "seed": 0,
+    "dataset": {
+        "name": "vatex_sim",
+        "version": "1.0.0",
+        "split": "test",
+        "sizes": {"train": 900, "test": 100},
+        "fingerprint": "f00d",
+        "simulated": True,
+        "stand_in": False,
+    },
+    "metrics": {"bleu4": 30.0},
+    "signature": signature("zh:jieba-0.42.1"),
+    "parameters": 47_000_000,
+    "timing": {"train_seconds": 61.5},
+    "software": {"python": "3.12.1", "jieba": None, "commit": None},
+    "config": {"direction": "en2zh", "seed": 0, "model": {"video": "attention"}},
+}
+
+
+@pytest.fixture
+def make_result():
+    """A function from changed fields (`dataset` and `config` are merged, the rest replaced) to a result."""
+
+    def make(**changes):
+        result = copy.deepcopy(RESULT)
+        for field, value in changes.items():
+            if field in ("dataset", "config"):
+                result[field].update(value)
+            else:
+                result[field] = value
+        result["config"]["seed"] = result["seed"]
+        return result
+
+    return make

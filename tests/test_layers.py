@@ -20,8 +20,8 @@ MAY_IMPORT = {
     "corpus": {"text", "data"},
     "data": {"text"},
     "nn": set(),
-    "models": {"nn"},
-    "decoding": set(),
+    "models": {"nn", "text"},
+    "decoding": {"text"},
     "training": set(),
     "reports": {"metrics", "text"},
     "experiments": {

@@ -47,6 +47,17 @@ def test_a_split_without_pairs_is_empty_and_no_error():
     assert text.video.shape == (0,)
 
 
+def test_without_references_the_last_five_source_captions_are_translated():
+    english = Video("d", -1, tuple(f"caption {i}" for i in range(7)), (), 0)
+    text = parallel_text(split(english, VIDEOS[0], VIDEOS[1]), "en2zh", TOKENIZERS, unpaired=True)
+    assert [words[-1] for words in text.source] == ["2", "3", "4", "5", "6", "runs", "cat", "here"]
+    assert text.pair.tolist() == [0, 1, 2, 3, 4, 0, 1, 0]
+    assert text.captions[0] == ("caption 2", None)
+    assert text.captions[5] == ("a dog runs", "一只狗跑")
+    assert text.target[0] == []
+    assert len(parallel_text(split(english), "zh2en", TOKENIZERS, unpaired=True)) == 0
+
+
 def test_vocabularies_count_all_captions_of_a_language_not_the_pairs_alone():
     vocabulary = training_vocabulary(split(*VIDEOS), "en", TOKENIZERS["en"], 1)
     assert {"only", "english", "no", "pair"} <= set(vocabulary.words)

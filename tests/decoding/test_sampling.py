@@ -7,19 +7,16 @@ Dimension legend
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from vatex_jax.decoding.beam import beam_search
-from vatex_jax.decoding.hypotheses import NEVER_EMITTED, PAD, UNK, length_normalised
+from vatex_jax.decoding.hypotheses import NEVER_EMITTED, length_normalised
 from vatex_jax.decoding.sampling import greedy, sample
-from vatex_jax.text import vocabulary
-
-EOS, BOS = 3, 2
+from vatex_jax.text.vocabulary import BOS, EOS, MASK, PAD, UNK
 
 
-def test_token_numbers_are_the_vocabulary_s():
-    assert (PAD, UNK) == (vocabulary.PAD, vocabulary.UNK)
-    assert (BOS, EOS) == (vocabulary.BOS, vocabulary.EOS)
-    assert set(NEVER_EMITTED) == {vocabulary.PAD, vocabulary.UNK, vocabulary.BOS, vocabulary.MASK}
+def test_what_is_never_emitted():
+    assert set(NEVER_EMITTED) == {PAD, UNK, BOS, MASK}
 
 
 def test_greedy_takes_the_most_probable(tables):
@@ -77,6 +74,13 @@ def test_temperature(tables):
     output = found.tokens[0, 0, :2].tolist()
     expected = sum(tables.log_probs(leads[0], logits[0], output))
     np.testing.assert_allclose(found.log_probs[0, 0], expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("temperature", [0.0, -1.0, float("nan")])
+def test_a_temperature_that_means_nothing_is_refused(tables, temperature):
+    state = tables.start(*tables.draw(7, 3, 5, scale=0.3))
+    with pytest.raises(ValueError, match=r"greedy\(\)"):
+        sample(tables.step, state, jax.random.key(0), temperature=temperature, max_words=4)
 
 
 def test_sampling_is_a_function_of_the_key(tables):

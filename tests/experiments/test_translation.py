@@ -10,7 +10,8 @@ import pytest
 from configs import vmt
 from vatex_jax.errors import CheckpointError, ConfigError
 from vatex_jax.experiments import translation
-from vatex_jax.reports import results
+from vatex_jax.experiments import translation_outputs as outputs
+from vatex_jax.reports import cells, results
 
 PAIRS = 40  # 8 test videos of the tiny world, 5 pairs each
 
@@ -95,18 +96,42 @@ def test_a_finished_run_is_not_trained_again(finished):
     assert again["metrics"] == result["metrics"]
 
 
-def test_evaluate_and_predict_may_decode_otherwise(finished):
-    workdir, result = finished
-    config = tiny_config()
-    config.decode.beam = config.decode.n_best = 1
-    assert translation.run(config, workdir, "evaluate")["signature"]["decoding"].startswith("beam:1|")
-    config.decode.length_penalty = 0.0
-    assert translation.run(config, workdir, "predict") is None
+def test_predict_writes_the_challenge_s_file(finished):
+    workdir, _ = finished
+    before = read_lines(workdir / "predictions.jsonl")
+    assert translation.run(tiny_config(), workdir, "predict") is None
     submission = json.loads((workdir / "submission.json").read_text(encoding="utf-8"))
     lines = read_lines(workdir / "predictions.jsonl")
+    assert lines == before
     assert submission == {f"{line['video_id']}&{line['pair']}": " ".join(line["n_best"][0]["tokens"]) for line in lines}
     assert len(submission) == PAIRS
+
+
+def test_what_is_decoded_otherwise_goes_to_a_folder_of_its_own(finished):
+    workdir, result = finished
+    before = {path: path.read_bytes() for path in workdir.iterdir() if path.is_file()}
+    config = tiny_config()
+    config.decode.beam = config.decode.n_best = 1
+    greedy = translation.run(config, workdir, "evaluate")
+    assert greedy["signature"]["decoding"].startswith("beam:1|")
+    folder = workdir / "decoded" / "beam=1,n_best=1"
+    assert results.read(folder / "results.json")["metrics"] == greedy["metrics"]
+    config.decode.length_penalty = 0.0
+    assert translation.run(config, workdir, "predict") is None
+    assert (workdir / "decoded" / "beam=1,length_penalty=0.0,n_best=1" / "submission.json").exists()
+    assert {path: path.read_bytes() for path in workdir.iterdir() if path.is_file()} == before
+    assert [run.folder for run in cells.load_runs([workdir])] == [workdir]
     assert translation.run(tiny_config(), workdir, "evaluate")["metrics"] == result["metrics"]
+
+
+def test_a_restored_run_writes_what_the_run_wrote(finished):
+    workdir, _ = finished
+    trained = translation.restore(workdir, report=lambda line: None)
+    found = outputs.translate(trained.config, trained.model, trained.params, trained.data)
+    words = outputs.Output(trained.data, "test", found).words
+    assert words == [line["n_best"][0]["tokens"] for line in read_lines(workdir / "predictions.jsonl")]
+    with pytest.raises(CheckpointError, match="holds no run"):
+        translation.restore(workdir / "figures")
 
 
 def test_another_configuration_is_refused_with_the_fields_that_differ(finished):

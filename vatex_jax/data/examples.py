@@ -17,6 +17,9 @@ from vatex_jax.text.vocabulary import EOS, Vocabulary
 
 DIRECTIONS = {"en2zh": ("en", "zh"), "zh2en": ("zh", "en")}
 
+CHALLENGE_CAPTIONS = 5
+"""The VMT challenge asks for a translation of the last five captions of each video."""
+
 
 def languages(direction: str) -> tuple[str, str]:
     """(source, target) of a direction.
@@ -36,7 +39,8 @@ class ParallelText:
     Attributes:
         video: int32 [N]; the video's position in the split.
         pair: int32 [N]; 0..pairs-1 within the video.
-        source, target: the tokens.
+        source, target: the tokens; no target tokens where there is no reference.
+        captions: the pairs as they were written; None for a reference that is not there.
         videos: the split's videos.
     """
 
@@ -44,26 +48,39 @@ class ParallelText:
     pair: Int32[np.ndarray, "N"]
     source: tuple[list[str], ...]
     target: tuple[list[str], ...]
+    captions: tuple[tuple[str, str | None], ...]
     videos: tuple[Video, ...]
 
     def __len__(self) -> int:
         return len(self.source)
 
 
-def parallel_text(split: Split, direction: str, tokenizers: Mapping[str, Tokenizer]) -> ParallelText:
+def parallel_text(
+    split: Split, direction: str, tokenizers: Mapping[str, Tokenizer], *, unpaired: bool = False
+) -> ParallelText:
     """Tokenises the parallel captions of a split.
 
     A pair with nothing left of its source (say, white space alone) is kept: the model is given EOS.
+
+    Args:
+        split: the captions.
+        direction: `en2zh` or `zh2en`.
+        tokenizers: by language.
+        unpaired: of a video that has no pairs, as in a test split without references, take the last five captions in
+            the source language: those the challenge asks to be translated.
     """
     source, target = languages(direction)
-    places, sides = [], ([], [])
+    places, captions = [], []
     for number, video in enumerate(split.videos):
-        for pair, texts in enumerate(zip(video.parallel(source), video.parallel(target), strict=True)):
-            places.append((number, pair))
-            for side, language, text in zip(sides, (source, target), texts, strict=True):
-                side.append(tokenizers[language].tokenize(text))
+        pairs = list(zip(video.parallel(source), video.parallel(target), strict=True))
+        if unpaired and not pairs:
+            pairs = [(caption, None) for caption in video.captions(source)[-CHALLENGE_CAPTIONS:]]
+        places += [(number, pair) for pair in range(len(pairs))]
+        captions += pairs
     video, pair = np.array(places, np.int32).reshape(-1, 2).T
-    return ParallelText(video, pair, tuple(sides[0]), tuple(sides[1]), split.videos)
+    sources = tuple(tokenizers[source].tokenize(caption) for caption, _ in captions)
+    targets = tuple(tokenizers[target].tokenize(caption or "") for _, caption in captions)
+    return ParallelText(video, pair, sources, targets, tuple(captions), split.videos)
 
 
 def training_vocabulary(split: Split, language: str, tokenizer: Tokenizer, min_count: int) -> Vocabulary:

@@ -11,16 +11,14 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from vatex_jax.decoding.hypotheses import (
-    BOS,
-    EOS,
     NEVER_EMITTED,
-    PAD,
     Hypotheses,
     State,
     Step,
     allowed_log_probs,
     length_normalised,
 )
+from vatex_jax.text.vocabulary import BOS, EOS, PAD
 
 
 class BeamState(NamedTuple):

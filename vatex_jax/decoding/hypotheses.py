@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-PAD, UNK, BOS, EOS, MASK = 0, 1, 2, 3, 4
+from vatex_jax.text.vocabulary import BOS, EOS, MASK, PAD, UNK
 
 NEVER_EMITTED = (PAD, UNK, BOS, MASK)
 """Tokens no translation may hold."""

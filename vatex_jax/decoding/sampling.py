@@ -10,16 +10,14 @@ import jax
 import jax.numpy as jnp
 
 from vatex_jax.decoding.hypotheses import (
-    BOS,
-    EOS,
     NEVER_EMITTED,
-    PAD,
     Hypotheses,
     State,
     Step,
     allowed_log_probs,
     length_normalised,
 )
+from vatex_jax.text.vocabulary import BOS, EOS, PAD
 
 
 class _Walk(NamedTuple):
@@ -59,7 +57,13 @@ def sample(
     length_penalty: float = 1.0,
     banned: tuple[int, ...] = NEVER_EMITTED,
 ) -> Hypotheses:
-    """n independent draws a sentence, in the order drawn; `log_probs` are the model's own, at temperature 1."""
+    """n independent draws a sentence, in the order drawn; `log_probs` are the model's own, at temperature 1.
+
+    Raises:
+        ValueError: `temperature` is not above 0; `greedy` is the limit at 0.
+    """
+    if not temperature > 0:
+        raise ValueError(f"temperature is {temperature}: it must be above 0; greedy() takes the most probable word.")
 
     def choose(log_probs, time):
         return jax.random.categorical(jax.random.fold_in(key, time), log_probs / temperature, axis=-1)

@@ -42,10 +42,11 @@ def run(config: ml_collections.ConfigDict, workdir: Path, mode: str, overwrite: 
         result = importlib.import_module(EXPERIMENTS[one.experiment]).run(
             one, workdir / name, "train_and_evaluate", overwrite
         )
-        if result is None:
-            continue  # process 0 alone writes, keeps and prints
-        _keep(workdir / name, kept / name)
-        print(f"{name}: {time.monotonic() - started:.0f} s", flush=True)
+        if result is not None:  # of several processes, the first alone keeps and prints
+            _keep(workdir / name, kept / name)
+            print(f"{name}: {time.monotonic() - started:.0f} s", flush=True)
+    if missing and result is None:
+        return None
     table = tables.TABLES[config.table]
     found = cells.blocks(table, cells.load_runs([kept / name for name, _ in runs]))
     print("\n" + tables.render(table, found, "text"))

@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -21,7 +21,7 @@ from vatex_jax.errors import ConfigError
 from vatex_jax.experiments import translation_outputs as outputs
 from vatex_jax.experiments.parameters import parameter_table
 from vatex_jax.experiments.translation_data import TranslationData, load_translation_data
-from vatex_jax.experiments.workdir import PLACES, flat, open_workdir
+from vatex_jax.experiments.workdir import CONFIG_NAME, PLACES, flat, open_workdir, outputs_folder, read_config
 from vatex_jax.models.translator import Translator, translation_loss
 from vatex_jax.reports import results
 from vatex_jax.training import sharding
@@ -31,10 +31,19 @@ from vatex_jax.training.loop import Result, train
 from vatex_jax.training.loop import check_config as check_train_config
 
 MODES = ("train_and_evaluate", "evaluate", "predict", "describe")
-FREE_SECTIONS = ("decode", "eval")
-"""What `evaluate` and `predict` may change without being another run."""
+FREE = ("decode", "eval", "data.test_split")
+"""Sections and fields that `evaluate` and `predict` may change without being another run."""
 
 SEGMENT_FEATURES = 1024
+
+
+class Trained(NamedTuple):
+    """A run that can be worked with further, in a notebook say; see `restore`."""
+
+    config: ml_collections.ConfigDict
+    data: TranslationData
+    model: Translator
+    params: Any
 
 
 @dataclasses.dataclass(frozen=True)
@@ -115,11 +124,10 @@ def run(config: ml_collections.ConfigDict, workdir: Path, mode: str, overwrite: 
             config,
             overwrite=overwrite and training and jax.process_index() == 0,
             must_exist=not training,
-            may_differ=() if training else FREE_SECTIONS,
+            may_differ=() if training else FREE,
         )
-        data = load_translation_data(config, workdir, report)
-    sides = languages(config.direction)
-    task = TranslationTask(make_model(config, *(len(data.vocabularies[side]) for side in sides)))
+        data = load_translation_data(config, workdir, report, references=mode != "predict")
+    task = _task(config, data)
     timing = {"load_seconds": time.monotonic() - started}
     if training:
         trained = _train(config, workdir, data, task, report)
@@ -127,18 +135,39 @@ def run(config: ml_collections.ConfigDict, workdir: Path, mode: str, overwrite: 
     else:
         params = _restored(config, workdir, data, task)
     decoding_started = time.monotonic()
-    test = outputs.translate(config, task.model, params, data)
+    output = outputs.Output(data, "test", outputs.translate(config, task.model, params, data))
     timing["decode_seconds"] = time.monotonic() - decoding_started
     if jax.process_index() != 0:
         return None
-    outputs.write_predictions(workdir, config, data, test, submission=mode == "predict")
+    folder = outputs_folder(workdir, config)
+    folder.mkdir(parents=True, exist_ok=True)
+    outputs.write_predictions(folder, output)
     if mode == "predict":
-        report(f"Translations are in {workdir / 'predictions.jsonl'} and {workdir / 'submission.json'}.")
+        outputs.write_submission(folder, output)
+        report(f"Translations are in {folder / 'predictions.jsonl'} and {folder / 'submission.json'}.")
         return None
-    result = _result(config, data, test, params, timing)
-    outputs.write_result(workdir, config, data, test, result, task.model, params)
-    report("\n" + outputs.summary(workdir, data, test, result))
+    result = _result(config, output, params, timing)
+    outputs.write_result(folder, config, output, result, task.model, params)
+    report("\n" + outputs.summary(folder, output, result))
     return result
+
+
+def restore(workdir: str | Path, report: Callable[[str], object] = print) -> Trained:
+    """The best parameters of a run, with its model and data: what `evaluate` works from.
+
+    Raises:
+        CheckpointError: there is no trained run in `workdir`.
+        DataError: its data set is not there, or not the one it was trained on.
+    """
+    workdir = Path(workdir).absolute()
+    config = ml_collections.ConfigDict(read_config(workdir / CONFIG_NAME))
+    data = load_translation_data(config, workdir, report)
+    task = _task(config, data)
+    return Trained(config, data, task.model, _restored(config, workdir, data, task))
+
+
+def _task(config: ml_collections.ConfigDict, data: TranslationData) -> TranslationTask:
+    return TranslationTask(make_model(config, *(len(data.vocabularies[side]) for side in languages(config.direction))))
 
 
 def _say(text: str) -> None:
@@ -150,16 +179,16 @@ def _stay_silent(text: str) -> None:
 
 
 def _fingerprint(config: ml_collections.ConfigDict, data: TranslationData) -> dict[str, str]:
-    """What a checkpoint must have been made with: everything but the sections evaluation may change."""
+    """What a checkpoint must have been made with: everything but what evaluation may change."""
     fields = {
         name: value
         for name, value in flat(config.to_dict()).items()
-        if name.partition(".")[0] not in FREE_SECTIONS and name not in PLACES
+        if not {name, name.partition(".")[0]} & {*FREE, *PLACES}
     }
     digest = hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:16]
     words = {f"vocabulary_{language}": vocabulary.fingerprint for language, vocabulary in data.vocabularies.items()}
-    dataset = data.source.describe(data.test_split, list(data.splits.values()))
-    segments = hashlib.sha256(b"".join(split.features.segments.tobytes() for split in data.splits.values()))
+    dataset = data.source.describe("train", data.trained_on)
+    segments = hashlib.sha256(b"".join(split.features.segments.tobytes() for split in data.trained_on))
     return {"config": digest, "captions": dataset["fingerprint"], "segments": segments.hexdigest()[:16], **words}
 
 
@@ -204,7 +233,7 @@ def _validation_bleu(decoder: outputs.Decoder, data: TranslationData, params: An
     """Greedy BLEU-4 on validation; the test split is decoded with beam search."""
     del epoch
     found = decoder(params, data.examples["validation"])
-    return {"bleu4": outputs.scores(data, "validation", found)["bleu4"]}
+    return {"bleu4": outputs.Output(data, "validation", found).scores["bleu4"]}
 
 
 def _restored(config: ml_collections.ConfigDict, workdir: Path, data: TranslationData, task: TranslationTask) -> Any:
@@ -214,19 +243,16 @@ def _restored(config: ml_collections.ConfigDict, workdir: Path, data: Translatio
 
 
 def _result(
-    config: ml_collections.ConfigDict,
-    data: TranslationData,
-    test: outputs.Translations,
-    params: Any,
-    timing: dict[str, float],
+    config: ml_collections.ConfigDict, output: outputs.Output, params: Any, timing: dict[str, float]
 ) -> dict[str, Any]:
+    data = output.data
     return {
         "experiment": config.experiment,
         "variant": config.variant,
         "seed": config.seed,
         "dataset": data.source.describe(data.test_split, list(data.splits.values())),
-        "metrics": outputs.test_metrics(config, data, test),
-        "signature": outputs.signature(config, data),
+        "metrics": outputs.test_metrics(config, output),
+        "signature": outputs.signature(config, output),
         "parameters": int(sum(np.size(x) for x in jax.tree.leaves(params))),
         "timing": timing,
         "software": results.software(),

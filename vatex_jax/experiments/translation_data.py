@@ -33,6 +33,8 @@ class TranslationData:
         source: the opened data set.
         splits: `train`, `validation` and `test` (whatever the data set calls it) as read.
         test_split: the test split's name in the data set, or `validation_half`.
+        trained_on: the splits that training reads, validation whole: what a checkpoint was made from, whichever split
+            is translated.
         tokenizers: by language.
         vocabularies: by language.
         text: parallel captions of each split, whole.
@@ -42,14 +44,23 @@ class TranslationData:
     source: Source
     splits: dict[str, Split]
     test_split: str
+    trained_on: tuple[Split, ...]
     tokenizers: dict[str, Tokenizer]
     vocabularies: dict[str, Vocabulary]
     text: dict[str, ParallelText]
     examples: dict[str, TranslationExamples]
 
 
-def load_translation_data(config: ml_collections.ConfigDict, workdir: Path, report: Report) -> TranslationData:
+def load_translation_data(
+    config: ml_collections.ConfigDict, workdir: Path, report: Report, *, references: bool = True
+) -> TranslationData:
     """Reads what `config` names; vocabularies are built from the training split, or checked against the run's.
+
+    Args:
+        config: of the experiment.
+        workdir: the run's folder.
+        report: called with what a person should know.
+        references: the test split must have them; without, a split named by `config.data.test_split` may lack them.
 
     Raises:
         DataError: a split is missing or has no parallel captions.
@@ -58,14 +69,18 @@ def load_translation_data(config: ml_collections.ConfigDict, workdir: Path, repo
     data = config.data
     pair = languages(config.direction)
     source = open_source(data.name, data.data_dir or None, report)
-    splits, test_split = _splits(source, data.test_split, pair[1], report)
+    splits, test_split = _splits(source, data.test_split, pair, report, references)
+    trained_on = (splits["train"], source.split("validation") if test_split == HALF else splits["validation"])
     tokenizers = {language: make_tokenizer(language, data.chinese) for language in pair}
     vocabularies = {
         language: training_vocabulary(splits["train"], language, tokenizers[language], data.min_count)
         for language in pair
     }
     _keep_vocabularies(vocabularies, workdir)
-    text = {name: parallel_text(split, config.direction, tokenizers) for name, split in splits.items()}
+    text = {
+        name: parallel_text(split, config.direction, tokenizers, unpaired=name == "test" and not references)
+        for name, split in splits.items()
+    }
     for name in ("train", "test"):
         if not len(text[name]):
             raise DataError(f"Split {splits[name].name} of {source.name} has no parallel captions to translate.")
@@ -86,11 +101,14 @@ def load_translation_data(config: ml_collections.ConfigDict, workdir: Path, repo
             features=features,
             max_segments=data.max_segments,
         )
-    return TranslationData(source, splits, test_split, tokenizers, vocabularies, text, examples)
+    return TranslationData(source, splits, test_split, trained_on, tokenizers, vocabularies, text, examples)
 
 
-def _splits(source: Source, wanted: str, target: str, report: Report) -> tuple[dict[str, Split], str]:
+def _splits(
+    source: Source, wanted: str, pair: tuple[str, str], report: Report, references: bool
+) -> tuple[dict[str, Split], str]:
     """train, validation and test; halves validation where the test split has no references in the target language."""
+    target = pair[1]
     for name in ("train", "validation"):
         if name not in source.splits:
             raise DataError(f"{source.name} has no split {name}, and training needs one; it has {source.splits}.")
@@ -102,10 +120,14 @@ def _splits(source: Source, wanted: str, target: str, report: Report) -> tuple[d
         test = source.split(name) if name in source.splits or wanted else None
         if test is not None and any(video.parallel(target) for video in test.videos):
             return found | {"test": test}, name
+        if wanted and not references and any(video.captions(pair[0]) for video in test.videos):
+            report(f"Split {name} of {source.name} has no references in {target!r}: it is translated, not scored.")
+            return found | {"test": test}, name
         if wanted:
             raise DataError(
                 f"Split {name} of {source.name} has no parallel captions in {target!r} to score against: set "
-                f"config.data.test_split={HALF} to test on half of validation."
+                f"config.data.test_split={HALF} to test on half of validation, or translate it without references by "
+                "--mode=predict."
             )
         why = "is not there" if test is None else f"has no parallel captions in {target!r}"
         report(
@@ -135,7 +157,7 @@ def world_answers(data: TranslationData, direction: str) -> list[dict[str, Any]]
     """What a simulated world knows of each test pair, in the order of `text["test"]`; None for other data.
 
     Each holds `ceiling` (the most probable translation without the video) and `ambiguous` (words whose sense only the
-    video tells: `right` and `other`, and whether the video holds `both`).
+    video tells: the `right` one here, and whether the video holds `both`).
     """
     facts = data.source.sidecar("test_pairs.json") if data.source.simulated and data.test_split == "test" else None
     if facts is None:
@@ -149,10 +171,7 @@ def world_answers(data: TranslationData, direction: str) -> list[dict[str, Any]]
         answers.append(
             {
                 "ceiling": fact[f"{target}_ceiling"],
-                "ambiguous": [
-                    {"right": word[target], "other": word[f"other_{target}"], "both": word["both_senses_in_video"]}
-                    for word in words
-                ],
+                "ambiguous": [{"right": word[target], "both": word["both_senses_in_video"]} for word in words],
             }
         )
     return answers

@@ -1,6 +1,9 @@
 """Decoding a split, scoring it, and the files and pictures a translation run leaves."""
 
+import dataclasses
 import functools
+import io
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +15,7 @@ import numpy as np
 from tqdm import tqdm
 
 from vatex_jax.data.batching import assemble, decoding_batches
-from vatex_jax.data.examples import TranslationExamples, languages
+from vatex_jax.data.examples import ParallelText, TranslationExamples
 from vatex_jax.decoding.batched import make_decoder
 from vatex_jax.decoding.beam import beam_search
 from vatex_jax.experiments.translation_data import TranslationData, world_answers
@@ -23,6 +26,7 @@ from vatex_jax.models.translator import Translator, decoding
 from vatex_jax.reports import results
 from vatex_jax.reports.cells import STATISTICS_NAME
 from vatex_jax.reports.summary import translation_summary
+from vatex_jax.text.vocabulary import PAD
 from vatex_jax.training import sharding
 
 SHOWN = 4
@@ -88,56 +92,74 @@ def translate(config: ml_collections.ConfigDict, model: Translator, params: Any,
     return decoder(params, data.examples["test"])
 
 
-def words(data: TranslationData, split: str, found: Translations) -> list[list[str]]:
-    """The best output of each example as words."""
-    vocabulary = data.vocabularies[_target(data)]
-    return [vocabulary.decode(tokens[0]) for tokens in found.tokens] if len(data.text[split]) else []
+@dataclasses.dataclass(frozen=True)
+class Output:
+    """A split's translations beside what they are compared with; each view is made once."""
+
+    data: TranslationData
+    split: str
+    found: Translations
+
+    @property
+    def text(self) -> ParallelText:
+        return self.data.text[self.split]
+
+    @property
+    def target(self) -> str:
+        """The language written."""
+        return list(self.data.vocabularies)[1]
+
+    @functools.cached_property
+    def words(self) -> list[list[str]]:
+        """The best output of each example."""
+        decode = self.data.vocabularies[self.target].decode
+        return [decode(tokens[0]) for tokens in self.found.tokens[: len(self.text)]]
+
+    @functools.cached_property
+    def statistics(self) -> np.ndarray:
+        """BLEU counts of each sentence [N, 10], against its pair's own reference, whole."""
+        return bleu.sufficient_statistics(self.words, self.references)
+
+    @functools.cached_property
+    def scores(self) -> dict[str, float]:
+        """Corpus metrics."""
+        return bleu.corpus_scores(self.words, self.references)
+
+    @functools.cached_property
+    def answers(self) -> list[dict[str, Any]] | None:
+        """What a simulated world knows of each example; None for other data."""
+        return world_answers(self.data, "en2zh" if self.target == "zh" else "zh2en") if self.split == "test" else None
+
+    @property
+    def references(self) -> list[list[list[str]]]:
+        return [[reference] for reference in self.text.target]
 
 
-def _target(data: TranslationData) -> str:
-    return list(data.vocabularies)[1]
-
-
-def scores(data: TranslationData, split: str, found: Translations) -> dict[str, float]:
-    """Corpus metrics against each pair's own reference, whole."""
-    return bleu.corpus_scores(words(data, split, found), [[reference] for reference in data.text[split].target])
-
-
-def statistics(data: TranslationData, found: Translations) -> np.ndarray:
-    """BLEU counts of each test sentence [N, 10]."""
-    references = [[reference] for reference in data.text["test"].target]
-    return bleu.sufficient_statistics(words(data, "test", found), references)
-
-
-def signature(config: ml_collections.ConfigDict, data: TranslationData) -> dict[str, str]:
+def signature(config: ml_collections.ConfigDict, output: Output) -> dict[str, str]:
     """How the test score was counted and decoded."""
     decode = config.decode
     how = f"beam:{decode.beam}|length_penalty:{decode.length_penalty:g}|max_words:{decode.max_words}"
-    return bleu.signature(data.tokenizers[_target(data)].signature) | {"decoding": how}
+    return bleu.signature(output.data.tokenizers[output.target].signature) | {"decoding": how}
 
 
-def test_metrics(config: ml_collections.ConfigDict, data: TranslationData, found: Translations) -> dict[str, float]:
+def test_metrics(config: ml_collections.ConfigDict, output: Output) -> dict[str, float]:
     """All metrics of the test split, with the world's own where the data set is a world."""
-    low, high = bootstrap_interval(statistics(data, found), samples=config.eval.bootstrap_samples, seed=config.seed)
-    metrics = scores(data, "test", found) | {"bleu4_low": low, "bleu4_high": high}
-    answers = world_answers(data, config.direction)
-    if answers is not None:
-        metrics |= _world_metrics(config, data, found, answers)
-    return metrics
+    low, high = bootstrap_interval(output.statistics, samples=config.eval.bootstrap_samples, seed=config.seed)
+    metrics = output.scores | {"bleu4_low": low, "bleu4_high": high}
+    return metrics if output.answers is None else metrics | _world_metrics(config, output)
 
 
-def _world_metrics(config, data, found, answers) -> dict[str, float]:
-    tokenize = data.tokenizers[_target(data)].tokenize
-    ceiling = [tokenize(answer["ceiling"]) for answer in answers]
-    references = [[reference] for reference in data.text["test"].target]
+def _world_metrics(config: ml_collections.ConfigDict, output: Output) -> dict[str, float]:
+    tokenize = output.data.tokenizers[output.target].tokenize
+    ceiling = [tokenize(answer["ceiling"]) for answer in output.answers]
     right = [
-        _holds(output, tokenize(word["right"]))
-        for output, answer in zip(words(data, "test", found), answers, strict=True)
+        _holds(words, tokenize(word["right"]))
+        for words, answer in zip(output.words, output.answers, strict=True)
         for word in answer["ambiguous"]
     ]
-    metrics = {"ceiling_bleu4": bleu.corpus_scores(ceiling, references)["bleu4"]}
+    metrics = {"ceiling_bleu4": bleu.corpus_scores(ceiling, output.references)["bleu4"]}
     if config.data.chinese == "words":  # how the world measured its oracle
-        world = data.source.sidecar("world.json")["acceptance"]
+        world = output.data.source.sidecar("world.json")["acceptance"]
         metrics["oracle_bleu4"] = world[f"{config.direction}/test/oracle_bleu4"]
     return metrics | ({"sense_accuracy": 100.0 * float(np.mean(right))} if right else {})
 
@@ -147,131 +169,112 @@ def _holds(output: list[str], word: list[str]) -> bool:
     return any(output[i : i + len(word)] == word for i in range(len(output) - len(word) + 1))
 
 
-def write_predictions(
-    workdir: Path,
-    config: ml_collections.ConfigDict,
-    data: TranslationData,
-    found: Translations,
-    *,
-    submission: bool,
-) -> None:
-    """predictions.jsonl, and the challenge's submission.json where asked: {"<videoID>&<i>": "tokens"}."""
-    import json
-
-    text, (source, target) = data.text["test"], languages(config.direction)
-    vocabulary, detokenize = data.vocabularies[target], data.tokenizers[target].detokenize
-    lines, submitted = [], {}
-    for row in range(len(text)):
-        video = text.videos[text.video[row]]
-        pair = int(text.pair[row])
-        n_best = [
-            {"tokens": tokens, "text": detokenize(tokens), "score": float(score), "log_prob": float(log_prob)}
-            for tokens, score, log_prob in zip(
-                (vocabulary.decode(ids) for ids in found.tokens[row]),
-                found.scores[row],
-                found.log_probs[row],
-                strict=True,
-            )
-            if np.isfinite(score)
-        ]
-        lines.append(
-            {
-                "video_id": video.video_id,
-                "pair": pair,
-                "source": video.parallel(source)[pair],
-                "reference": video.parallel(target)[pair],
-                "n_best": n_best,
-            }
-        )
-        submitted[f"{video.video_id}&{pair}"] = " ".join(n_best[0]["tokens"])
+def write_predictions(folder: Path, output: Output) -> None:
+    """predictions.jsonl: source, reference (null where there is none) and n best of each pair."""
+    lines = []
+    for row, (source, reference) in enumerate(output.text.captions):
+        video_id, pair = _place(output, row)
+        line = {"video_id": video_id, "pair": pair, "source": source, "reference": reference}
+        lines.append(line | {"n_best": _n_best(output, row)})
     write_text_whole(
-        workdir / "predictions.jsonl", "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+        folder / "predictions.jsonl", "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
     )
-    if submission:
-        write_json_whole(workdir / "submission.json", submitted)
+
+
+def write_submission(folder: Path, output: Output) -> None:
+    """The challenge's submission.json: {"<videoID>&<i>": "tokens"}."""
+    submitted = {"{}&{}".format(*_place(output, row)): " ".join(words) for row, words in enumerate(output.words)}
+    write_json_whole(folder / "submission.json", submitted)
+
+
+def _place(output: Output, row: int) -> tuple[str, int]:
+    return output.text.videos[output.text.video[row]].video_id, int(output.text.pair[row])
+
+
+def _n_best(output: Output, row: int) -> list[dict[str, Any]]:
+    vocabulary, tokenizer = output.data.vocabularies[output.target], output.data.tokenizers[output.target]
+    found, n_best = output.found, []
+    for ids, score, log_prob in zip(found.tokens[row], found.scores[row], found.log_probs[row], strict=True):
+        if np.isfinite(score):
+            tokens = vocabulary.decode(ids)
+            text = tokenizer.detokenize(tokens)
+            n_best.append({"tokens": tokens, "text": text, "score": float(score), "log_prob": float(log_prob)})
+    return n_best
 
 
 def write_result(
-    workdir: Path,
+    folder: Path,
     config: ml_collections.ConfigDict,
-    data: TranslationData,
-    found: Translations,
+    output: Output,
     result: dict[str, Any],
     model: Translator,
     params: Any,
 ) -> None:
     """The statistics paired tests need, results.json, and the pictures."""
-    import io
-
     buffer = io.BytesIO()
-    np.save(buffer, statistics(data, found).astype(np.int32), allow_pickle=False)
-    write_bytes_whole(workdir / STATISTICS_NAME, buffer.getvalue())
-    results.write(workdir / results.FILE_NAME, result)
+    np.save(buffer, output.statistics.astype(np.int32), allow_pickle=False)
+    write_bytes_whole(folder / STATISTICS_NAME, buffer.getvalue())
+    results.write(folder / results.FILE_NAME, result)
     if config.eval.figures:
-        _draw(workdir, data, found, model, params)
+        _draw(folder, output, model, params)
 
 
-def _draw(workdir: Path, data: TranslationData, found: Translations, model: Translator, params: Any) -> None:
+def _draw(folder: Path, output: Output, model: Translator, params: Any) -> None:
     from vatex_jax.reports import plots
 
-    figures = workdir / "figures"
+    figures = folder / "figures"
     figures.mkdir(exist_ok=True)
-    if (workdir / "metrics.jsonl").exists():
-        plots.training_curves(workdir / "metrics.jsonl", figures / "training.png")
+    if (folder / "metrics.jsonl").exists():
+        plots.training_curves(folder / "metrics.jsonl", figures / "training.png")
     params = jax.device_get(params)  # this process draws alone
-    rows, best = telling_rows(data), words(data, "test", found)
-    for row, weights in zip(rows, attention_weights(data, found, model, params, rows), strict=True):
+    rows = telling_rows(output)
+    for row, weights in zip(rows, attention_weights(output, model, params, rows), strict=True):
         for memory, matrix in weights.items():
             labels = (
-                data.text["test"].source[row] or ["<eos>"]
+                output.text.source[row] or ["<eos>"]
                 if memory == "source"
                 else [str(segment + 1) for segment in range(matrix.shape[1])]
             )
             path = figures / f"attention_{memory}_{row}.png"
-            plots.attention_heatmap(matrix, [*best[row], "<eos>"], labels[: matrix.shape[1]], path)
+            plots.attention_heatmap(matrix, [*output.words[row], "<eos>"], labels[: matrix.shape[1]], path)
 
 
-def attention_weights(
-    data: TranslationData, found: Translations, model: Translator, params: Any, rows: list[int]
-) -> list[dict[str, np.ndarray]]:
-    """Attention while the best outputs of some test examples were written: {memory: [words + EOS, positions]}."""
-    examples, weights = data.examples["test"], []
+def attention_weights(output: Output, model: Translator, params: Any, rows: list[int]) -> list[dict[str, np.ndarray]]:
+    """Attention while the best outputs of some examples were written: {memory: [words + EOS, positions]}."""
+    examples, weights = output.data.examples[output.split], []
     attend = jax.jit(functools.partial(model.apply, method=Translator.attention))
     for row in rows:
         lengths = examples.lengths()[row]
         batch = assemble(examples, [row], lengths, 1)
-        output = found.tokens[row : row + 1, 0]
-        batch["target"] = output[:, : int((output != 0).sum())]
+        written = output.found.tokens[row : row + 1, 0]
+        batch["target"] = written[:, : int((written != PAD).sum())]
         inputs = {name: batch[name] for name in ("source", "target", "video", "video_mask") if name in batch}
         weights.append({name: np.asarray(w)[0] for name, w in attend({"params": params}, **inputs).items()})
     return weights
 
 
-def telling_rows(data: TranslationData) -> list[int]:
-    """The first test examples, one a video, that hold a word whose sense only the video tells (any, in other data)."""
-    answers = world_answers(data, "en2zh" if _target(data) == "zh" else "zh2en")
-    text, rows, seen = data.text["test"], [], set()
-    for row in range(len(text)):
-        ambiguous = answers is None or any(word["both"] for word in answers[row]["ambiguous"])
-        if ambiguous and int(text.video[row]) not in seen and len(rows) < SHOWN:
-            seen.add(int(text.video[row]))
+def telling_rows(output: Output) -> list[int]:
+    """The first examples, one a video, that hold a word whose sense only the video tells (any, in other data)."""
+    rows, seen = [], set()
+    for row, video in enumerate(output.text.video.tolist()):
+        telling = output.answers is None or any(word["both"] for word in output.answers[row]["ambiguous"])
+        if telling and video not in seen and len(rows) < SHOWN:
+            seen.add(video)
             rows.append(row)
     return rows
 
 
-def summary(workdir: Path, data: TranslationData, found: Translations, result: dict[str, Any]) -> str:
+def summary(folder: Path, output: Output, result: dict[str, Any]) -> str:
     """The tidy page at the end."""
-    direction = result["config"]["direction"]
-    answers, text, (source, target) = world_answers(data, direction), data.text["test"], languages(direction)
-    outputs, examples = words(data, "test", found), []
-    for row in telling_rows(data):
-        video, pair = text.videos[text.video[row]], int(text.pair[row])
+    detokenize, examples = output.data.tokenizers[output.target].detokenize, []
+    for row in telling_rows(output):
+        source, reference = output.text.captions[row]
         examples.append(
             {
-                "source": video.parallel(source)[pair],
-                "reference": video.parallel(target)[pair],
-                "ours": data.tokenizers[target].detokenize(outputs[row]),
-                "no_video": answers[row]["ceiling"] if answers is not None else None,
+                "source": source,
+                "reference": reference,
+                "ours": detokenize(output.words[row]),
+                "no_video": output.answers[row]["ceiling"] if output.answers is not None else None,
             }
         )
-    return translation_summary(result, examples, workdir)
+    return translation_summary(result, examples, folder)

@@ -9,6 +9,7 @@ import ml_collections
 
 from vatex_jax.errors import CheckpointError
 from vatex_jax.files import read_json, write_json_whole
+from vatex_jax.reports.cells import DECODED
 
 CONFIG_NAME = "config.json"
 
@@ -32,9 +33,27 @@ def differences(held: Mapping[str, Any], config: ml_collections.ConfigDict, may_
     there, now = flat(held), flat(config.to_dict())
     return "\n".join(
         f"  {name}: {there.get(name)!r} there, {now.get(name)!r} now"
-        for name in sorted(there.keys() | now.keys())
-        if there.get(name) != now.get(name) and name.partition(".")[0] not in may_differ and name not in PLACES
+        for name in _differing(there, now)
+        if not {name, name.partition(".")[0]} & {*may_differ}
     )
+
+
+def _differing(there: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    names = sorted(there.keys() | now.keys())
+    return [name for name in names if there.get(name) != now.get(name) and name not in PLACES]
+
+
+def outputs_folder(workdir: Path, config: ml_collections.ConfigDict) -> Path:
+    """Where a run's outputs go: its own folder, or one below it where they are decoded in another way than the run's.
+
+    So a run's results.json and predictions.jsonl always belong together: a beam of 1 goes to `decoded/beam=1`. How the
+    outputs are scored (section `eval`) does not count.
+    """
+    there, now = flat(read_config(workdir / CONFIG_NAME)), flat(config.to_dict())
+    names = [name for name in _differing(there, now) if not name.startswith("eval.")]
+    if not names:
+        return workdir
+    return workdir / DECODED / ",".join(f"{name.rpartition('.')[2]}={now.get(name)}" for name in names)
 
 
 def open_workdir(
@@ -52,7 +71,7 @@ def open_workdir(
         config: the configuration of this run.
         overwrite: empty the folder first.
         must_exist: the run must have been made before, as `evaluate` and `predict` need it.
-        may_differ: sections (`decode`, `eval`) whose fields a run may change, as `evaluate` and `predict` may.
+        may_differ: fields, and sections (`decode`) all of whose fields, that `evaluate` and `predict` may change.
 
     Raises:
         CheckpointError: the folder holds another configuration, naming the fields that differ, or other files; there is
@@ -62,7 +81,7 @@ def open_workdir(
     path = workdir / CONFIG_NAME
     try:
         if overwrite and path.exists():
-            _read_config(path)  # refuses a folder that is no run of ours
+            read_config(path)  # refuses a folder that is no run of ours
             aside = workdir.with_name(f".{workdir.name}.overwritten")
             shutil.rmtree(aside, ignore_errors=True)
             workdir.rename(aside)  # at once, so that a kill leaves no half-emptied run
@@ -71,7 +90,7 @@ def open_workdir(
             return _begin(workdir, path, config, must_exist)
     except OSError as error:
         raise CheckpointError(f"{workdir}: cannot be used as a run's folder ({error.strerror or error}).") from error
-    differing = differences(_read_config(path), config, may_differ)
+    differing = differences(read_config(path), config, may_differ)
     if differing:
         raise CheckpointError(
             f"{workdir} holds a run of another configuration:\n{differing}\n"
@@ -95,7 +114,14 @@ def _begin(workdir: Path, path: Path, config: ml_collections.ConfigDict, must_ex
     return workdir
 
 
-def _read_config(path: Path) -> dict[str, Any]:
+def read_config(path: Path) -> dict[str, Any]:
+    """The configuration a run was made with.
+
+    Raises:
+        CheckpointError: the file holds something else.
+    """
+    if not path.exists():
+        raise CheckpointError(f"{path.parent} holds no run: train first, or give the right folder.")
     held = read_json(path)
     if not isinstance(held, dict) or not {"experiment", "seed"} <= held.keys():
         raise CheckpointError(f"{path} is no configuration of this program. Give another folder with --workdir.")

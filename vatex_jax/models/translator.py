@@ -18,11 +18,10 @@ from vatex_jax.errors import ConfigError
 from vatex_jax.nn.decoders import AttentionDecoder, Memories, Memory, OutputLayer, Weights
 from vatex_jax.nn.encoders import Dense, SentenceEncoder, VideoEncoder, mean_segment
 from vatex_jax.nn.lstm import State
+from vatex_jax.text.vocabulary import BOS, PAD
 
 VIDEO = ("none", "average", "final", "attention")
 """Rows of Table 5: Base NMT w/o VI, + Average VI, + LSTM VI w/o Attn, + LSTM VI w/ Attn (VMT)."""
-
-PAD, BOS = 0, 2
 
 
 class Encoded(NamedTuple):
@@ -110,7 +109,13 @@ class Translator(nn.Module):
         *,
         deterministic: bool = True,
     ) -> Encoded:
-        """Runs the encoders; `video` and its mask are needed unless `self.video` is `none`."""
+        """Runs the encoders.
+
+        Raises:
+            ValueError: `video` or its mask is missing, and `self.video` is not `none`.
+        """
+        if self.video != "none" and (video is None or video_mask is None):
+            raise ValueError(f"A translator with video={self.video!r} needs both video and video_mask.")
         mask = source != PAD
         extra = mean_segment(video, video_mask) if self.video == "average" else None
         values, finals = self.source_encoder(source, mask, extra, deterministic=deterministic)

@@ -15,6 +15,10 @@ from vatex_jax.metrics.significance import paired_bootstrap, paired_t, t_interva
 from vatex_jax.reports import published, results
 
 STATISTICS_NAME = "bleu_statistics.npy"
+
+DECODED = "decoded"
+"""Folder below a run's that holds its outputs decoded in other ways; no table counts them as runs of their own."""
+
 _FREE_FIELDS = ("seed", "seeds", "workdir")  # the configurations of one cell may differ in these alone
 _DATASET_KEY = ("name", "version", "split", "fingerprint", "simulated", "stand_in")
 
@@ -114,6 +118,8 @@ def kind(dataset: dict[str, Any]) -> str:
 def load_runs(folders: Iterable[Path]) -> list[Run]:
     """Returns all results under the folders, at any depth, by path; one file reached twice counts once.
 
+    What a run has `DECODED` in other ways counts only where a folder given leads there itself.
+
     Raises:
       DataError: where a folder does not exist or a results.json breaks the schema.
     """
@@ -121,7 +127,8 @@ def load_runs(folders: Iterable[Path]) -> list[Run]:
     for folder in folders:
         if not folder.is_dir():
             raise DataError(f"{folder}: no such folder")
-        paths |= {path.resolve() for path in folder.rglob(results.FILE_NAME)}
+        found = (path.relative_to(folder) for path in folder.rglob(results.FILE_NAME))
+        paths |= {(folder / path).resolve() for path in found if DECODED not in path.parts}
     return [Run(path.parent, results.read(path)) for path in sorted(paths)]
 
 

@@ -1,0 +1,98 @@
+"""The table experiment: what it runs, keeps, passes over, refuses and prints; the runs themselves are pretended."""
+
+import sys
+import types
+
+import ml_collections
+import numpy as np
+import pytest
+
+from configs.tables import vatex_table5
+from vatex_jax.errors import ConfigError
+from vatex_jax.experiments import EXPERIMENTS, table
+from vatex_jax.reports import results
+
+
+@pytest.fixture
+def config(tmp_path) -> ml_collections.ConfigDict:
+    config = vatex_table5.get_config("en2zh")
+    config.seeds = (0, 1)
+    config.results_dir = str(tmp_path / "kept")
+    return config
+
+
+@pytest.fixture
+def runs(monkeypatch, make_result) -> list[tuple[str, int]]:
+    """(variant, seed) of each run the pretended experiment was asked for."""
+    asked: list[tuple[str, int]] = []
+
+    def run(config, workdir, mode, overwrite):
+        assert mode == "train_and_evaluate"
+        asked.append((config.variant, config.seed))
+        bleu4 = 20.0 + config.seed + 5 * (config.variant == "attention")
+        dataset = {"name": config.data.name}
+        result = make_result(variant=config.variant, seed=config.seed, dataset=dataset, metrics={"bleu4": bleu4})
+        result["config"] = config.to_dict()
+        workdir.mkdir(parents=True, exist_ok=True)
+        np.save(workdir / "bleu_statistics.npy", np.ones((3, 10), np.int32))
+        results.write(workdir / "results.json", result)
+        return result
+
+    monkeypatch.setitem(sys.modules, "pretended", types.SimpleNamespace(run=run))
+    monkeypatch.setitem(EXPERIMENTS, "translation", "pretended")
+    return asked
+
+
+def test_every_row_and_seed_is_run_kept_and_printed_once(config, runs, tmp_path, capsys):
+    table.run(config, tmp_path / "work", "train_and_evaluate")
+    assert runs == [(row, seed) for seed in (0, 1) for row in config.rows]
+    printed = capsys.readouterr().out
+    assert "10 to go" in printed
+    assert "25.5" in printed  # attention's mean over both seeds
+    assert (tmp_path / "kept" / "vatex_sim" / "en2zh-none-seed1" / "bleu_statistics.npy").exists()
+    runs.clear()
+    table.run(config, tmp_path / "work", "train_and_evaluate")
+    assert runs == []
+
+
+def test_what_is_missing_alone_is_run(config, runs, tmp_path):
+    table.run(config, tmp_path / "work", "train_and_evaluate")
+    (tmp_path / "kept" / "vatex_sim" / "en2zh-final-seed1" / "results.json").unlink()
+    runs.clear()
+    table.run(config, tmp_path / "work", "train_and_evaluate")
+    assert runs == [("final", 1)]
+
+
+def test_results_of_another_configuration_are_refused_and_kept(config, runs, tmp_path):
+    table.run(config, tmp_path / "work", "train_and_evaluate")
+    path = tmp_path / "kept" / "vatex_sim" / "en2zh-none-seed0" / "results.json"
+    before = path.read_bytes()
+    config.run.train.epochs = 99
+    with pytest.raises(ConfigError, match=r"(?s)train\.epochs: 6 there, 99 now.*--overwrite"):
+        table.run(config, tmp_path / "work", "train_and_evaluate")
+    assert path.read_bytes() == before
+
+
+def test_another_world_is_kept_apart(config, runs, tmp_path):
+    table.run(config, tmp_path / "work", "train_and_evaluate")
+    config.run.data.name = "vatex_sim/default-w11"
+    runs.clear()
+    table.run(config, tmp_path / "work", "train_and_evaluate")
+    assert len(runs) == 10
+    assert (tmp_path / "kept" / "vatex_sim-default-w11" / "en2zh-none-seed0" / "results.json").exists()
+
+
+def test_a_process_that_is_not_the_first_prints_no_table(config, monkeypatch, tmp_path, capsys):
+    monkeypatch.setitem(sys.modules, "pretended", types.SimpleNamespace(run=lambda *arguments: None))
+    monkeypatch.setitem(EXPERIMENTS, "translation", "pretended")
+    assert table.run(config, tmp_path / "work", "train_and_evaluate") is None
+    assert "NMT" not in capsys.readouterr().out
+    assert not (tmp_path / "kept").exists()
+
+
+def test_modes_and_tables_that_mean_nothing_are_errors(config, tmp_path):
+    with pytest.raises(ConfigError, match="mode=predict"):
+        table.run(config, tmp_path, "predict")
+    config.table = "vatex_table99"
+    with pytest.raises(ConfigError, match="vatex_table99"):
+        table.run(config, tmp_path, "describe")

@@ -68,7 +68,7 @@ def test_results_of_another_configuration_are_refused_and_kept(config, runs, tmp
     path = tmp_path / "kept" / "vatex_sim" / "en2zh-none-seed0" / "results.json"
     before = path.read_bytes()
     config.run.train.epochs = 99
-    with pytest.raises(ConfigError, match=r"(?s)train\.epochs: 6 there, 99 now.*--overwrite"):
+    with pytest.raises(ConfigError, match=r"(?s)train\.epochs: 7 there, 99 now.*--overwrite"):
         table.run(config, tmp_path / "work", "train_and_evaluate")
     assert path.read_bytes() == before
 

@@ -225,7 +225,7 @@ def real(plan: Plan, ours: timing.Side, peer: timing.Side, peak_gflops: float) -
     """Sentences of real lengths: our buckets, each shape timed and weighed, against all padded to the longest."""
     examples = random_examples(plan.sizes, real_lengths(plan.sentences, 1, plan.words), plan.segments, 1)
     lengths = examples.lengths()
-    buckets = Buckets.of(lengths, plan.batch, 0)
+    buckets = Buckets.of(examples, plan.batch, 0)
     ours_by_shape: dict[int, list[np.ndarray]] = {}
     for shape, rows in buckets.epoch(0):
         ours_by_shape.setdefault(shape, []).append(rows)
@@ -249,7 +249,7 @@ def real(plan: Plan, ours: timing.Side, peer: timing.Side, peak_gflops: float) -
         "peer_real": seconds["peer"],
         "speedup_real": seconds["peer"] / mean,
         "peak_share_real": training_flops(plan.sizes, lengths) / epoch / (peak_gflops * 1e9),
-        "padding_real": buckets.padding(lengths),
+        "padding_real": buckets.padding(examples),
         "shapes_real": [[*shape, len(ours_by_shape.get(j, ()))] for j, shape in enumerate(buckets.shapes.tolist())],
     }
 

@@ -127,7 +127,7 @@ def test_what_is_decoded_otherwise_goes_to_a_folder_of_its_own(finished):
 def test_a_restored_run_writes_what_the_run_wrote(finished):
     workdir, _ = finished
     trained = translation.restore(workdir, report=lambda line: None)
-    found = outputs.translate(trained.config, trained.model, trained.params, trained.data)
+    found = outputs.translate(trained.config, trained.task.model, trained.params, trained.data)
     words = outputs.Output(trained.data, "test", found).words
     assert words == [line["n_best"][0]["tokens"] for line in read_lines(workdir / "predictions.jsonl")]
     with pytest.raises(CheckpointError, match="holds no run"):
@@ -190,8 +190,8 @@ def test_describe_needs_no_data_and_counts_the_published_sizes(monkeypatch, tmp_
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("variant", ["none", "shuffled"])
-def test_other_variants_run_in_the_other_direction(environment, variant):
+def test_another_variant_runs_in_the_other_direction(environment):
+    variant = "none"
     config = tiny_config(variant)
     config.direction = "zh2en"
     config.train.epochs = 1

@@ -1,32 +1,52 @@
 """Length buckets and batches: few compiled shapes, little padding, and data order a pure function of the step.
 
 Dimension legend
-    N  examples      D  lengths an example has (source, target, segments)      J  shapes      B  rows of a batch
+    N  examples      D  lengths an example has (source, target, segments, say)      J  shapes      B  rows of a batch
 """
 
 import dataclasses
 import functools
 from collections.abc import Iterator, Sequence
+from typing import Protocol, runtime_checkable
 
 import grain
 import numpy as np
-from jaxtyping import Bool, Float32, Int, Int32
+from jaxtyping import Int, Int32
 
-from vatex_jax.data.examples import TranslationExamples
 from vatex_jax.errors import DataError
 
 MAX_SHAPES = 6
 """Compiled shapes a run at most."""
 
-COST = np.array([1.0, 4.0, 0.5])
-"""Relative cost of one source word, target word and segment: the decoder and its vocabulary weigh most."""
-
 _SAMPLE, _REACH, _SWEEPS = 2000, 3, 20
 _PREFETCH = 4
 
 
+@runtime_checkable
+class Examples(Protocol):
+    """What batches are made of.
+
+    Attributes:
+        cost: [D]; relative cost of a unit of each length.
+        words: how many of the lengths, the first ones, count words.
+    """
+
+    cost: np.ndarray
+    words: int
+
+    def __len__(self) -> int: ...
+
+    def lengths(self) -> Int32[np.ndarray, "N D"]:
+        """The lengths a shape must hold."""
+
+    def arrays(
+        self, rows: Sequence[int] | np.ndarray, shape: Sequence[int] | np.ndarray, batch_size: int, *, targets: bool
+    ) -> dict[str, np.ndarray]:
+        """Arrays of `batch_size` rows, the first of them these examples, padded to `shape`; with or without targets."""
+
+
 def choose_shapes(
-    lengths: Int[np.ndarray, "N D"], cost: np.ndarray = COST, count: int = MAX_SHAPES
+    lengths: Int[np.ndarray, "N D"], cost: np.ndarray, count: int = MAX_SHAPES
 ) -> Int32[np.ndarray, "J D"]:
     """At most `count` shapes that hold all examples at little cost, cheapest first.
 
@@ -70,7 +90,7 @@ def _move(kinds, weights, shapes, j, cost) -> float:
 
 
 def assign_shapes(
-    lengths: Int[np.ndarray, "N D"], shapes: Int[np.ndarray, "J D"], cost: np.ndarray = COST
+    lengths: Int[np.ndarray, "N D"], shapes: Int[np.ndarray, "J D"], cost: np.ndarray
 ) -> Int32[np.ndarray, "N"]:
     """The number of the cheapest shape that holds each example."""
     fits = (lengths[:, None] <= shapes[None]).all(-1)
@@ -94,10 +114,11 @@ class Buckets:
     seed: int
 
     @classmethod
-    def of(cls, lengths: Int[np.ndarray, "N D"], batch_size: int, seed: int, count: int = MAX_SHAPES) -> "Buckets":
+    def of(cls, examples: Examples, batch_size: int, seed: int, count: int = MAX_SHAPES) -> "Buckets":
         """Buckets of at most `count` shapes."""
-        shapes = choose_shapes(lengths, count=count)
-        assigned = assign_shapes(lengths, shapes)
+        lengths = examples.lengths()
+        shapes = choose_shapes(lengths, examples.cost, count)
+        assigned = assign_shapes(lengths, shapes, examples.cost)
         return cls(shapes, tuple(np.flatnonzero(assigned == j) for j in range(len(shapes))), batch_size, seed)
 
     @functools.cached_property
@@ -124,20 +145,20 @@ class Buckets:
                 batches.append((j, rest))
         return [batches[i] for i in rng.permutation(len(batches))]
 
-    def padding(self, lengths: Int[np.ndarray, "N D"]) -> float:
-        """Share of an epoch's word positions (source and target) that hold padding."""
-        held = sum(self.batch_size * int(self.shapes[j][:2].sum()) for j, _ in self.epoch(0))
-        return 1 - float(lengths[:, :2].sum()) / held
+    def padding(self, examples: Examples) -> float:
+        """Share of an epoch's word positions that hold padding."""
+        held = sum(self.batch_size * int(self.shapes[j][: examples.words].sum()) for j, _ in self.epoch(0))
+        return 1 - float(examples.lengths()[:, : examples.words].sum()) / held
 
 
-class TranslationBatches:
+class TrainingBatches:
     """Training batches by step (training.task.Batches), through a Grain pipeline that reads ahead."""
 
-    def __init__(self, examples: TranslationExamples, *, batch_size: int, seed: int, shapes: int = MAX_SHAPES):
+    def __init__(self, examples: Examples, *, batch_size: int, seed: int, shapes: int = MAX_SHAPES):
         if len(examples) == 0:
-            raise DataError("The training split holds no parallel captions: there is nothing to train on.")
+            raise DataError("The training split holds no captions of the kind wanted: there is nothing to train on.")
         self.examples = examples
-        self.buckets = Buckets.of(examples.lengths(), batch_size, seed, shapes)
+        self.buckets = Buckets.of(examples, batch_size, seed, shapes)
         self.steps_per_epoch = self.buckets.steps_per_epoch
         self._epoch = functools.lru_cache(maxsize=2)(self.buckets.epoch)
         self._next, self._iterator = -1, iter(())
@@ -178,59 +199,29 @@ class _StepsFrom:
 
 
 def assemble(
-    examples: TranslationExamples, rows: Sequence[int] | np.ndarray, shape: Sequence[int] | np.ndarray, batch_size: int
+    examples: Examples,
+    rows: Sequence[int] | np.ndarray,
+    shape: Sequence[int] | np.ndarray,
+    batch_size: int,
+    *,
+    targets: bool = True,
 ) -> dict[str, np.ndarray]:
     """A batch of `batch_size` rows of the given shape; rows past the examples are all padding, with index -1."""
-    batch = {
-        "source": _padded([examples.source[row] for row in rows], batch_size, int(shape[0])),
-        "target": _padded([examples.target[row] for row in rows], batch_size, int(shape[1])),
-        "index": np.full(batch_size, -1, np.int32),
-    }
-    batch["index"][: len(rows)] = rows
-    if examples.features is not None:
-        videos = [thinned(examples.features[int(examples.video[row])], examples.max_segments) for row in rows]
-        batch["video"], batch["video_mask"] = _padded_videos(videos, batch_size, int(shape[2]))
-    return batch
-
-
-def _padded(sentences: list[np.ndarray], rows: int, length: int) -> Int32[np.ndarray, "B S"]:
-    padded = np.zeros((rows, length), np.int32)
-    for row, ids in enumerate(sentences):
-        padded[row, : len(ids)] = ids
-    return padded
-
-
-def _padded_videos(
-    videos: list[np.ndarray], rows: int, length: int
-) -> tuple[Float32[np.ndarray, "B L F"], Bool[np.ndarray, "B L"]]:
-    padded = np.zeros((rows, length, videos[0].shape[1]), np.float32)
-    mask = np.zeros((rows, length), bool)
-    for row, features in enumerate(videos):
-        padded[row, : len(features)] = features
-        mask[row, : len(features)] = True
-    return padded, mask
-
-
-def thinned(features: Float32[np.ndarray, "T F"], most: int) -> Float32[np.ndarray, "L F"]:
-    """At most `most` segments, evenly spread and always the same ones."""
-    if len(features) <= most:
-        return features
-    return features[np.linspace(0, len(features) - 1, most).round().astype(int)]
+    index = np.full(batch_size, -1, np.int32)
+    index[: len(rows)] = rows
+    return {"index": index, **examples.arrays(rows, shape, batch_size, targets=targets)}
 
 
 def decoding_batches(
-    examples: TranslationExamples, batch_size: int, round_to: int = 8
+    examples: Examples, batch_size: int, round_to: int = 8
 ) -> Iterator[tuple[np.ndarray, dict[str, np.ndarray]]]:
-    """(rows, batch) over all examples, sentences of like length together, longest first; sources alone matter.
+    """(rows, batch) over all examples without their targets, those of like length together, longest first.
 
-    Lengths are rounded up to a multiple of `round_to`, so that few shapes are compiled.
+    The first of the lengths counts, rounded up to a multiple of `round_to`, so that few shapes are compiled.
     """
     lengths = examples.lengths()
-    order = np.argsort(-lengths[:, 0], kind="stable")
-    segments = int(lengths[:, 2].max(initial=0))
+    order, most = np.argsort(-lengths[:, 0], kind="stable"), lengths.max(axis=0, initial=0)
     for start in range(0, len(order), batch_size):
         rows = order[start : start + batch_size]
-        shape = (-(-int(lengths[rows, 0].max()) // round_to) * round_to, int(lengths[rows, 1].max()), segments)
-        batch = assemble(examples, rows, shape, batch_size)
-        del batch["target"]
-        yield rows, batch
+        first = -(-int(lengths[rows, 0].max()) // round_to) * round_to
+        yield rows, assemble(examples, rows, [first, *most[1:].tolist()], batch_size, targets=False)

@@ -6,10 +6,12 @@ Dimension legend
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Int32
 
+from vatex_jax.data.padding import padded_videos, padded_words
 from vatex_jax.data.sources import Features, Split, Video
 from vatex_jax.errors import ConfigError, DataError
 from vatex_jax.text.tokenization import Tokenizer
@@ -112,6 +114,9 @@ class TranslationExamples:
         max_segments: longer videos are thinned evenly to this many.
     """
 
+    cost: ClassVar[np.ndarray] = np.array([1.0, 4.0, 0.5])  # the decoder and its vocabulary weigh most
+    words: ClassVar[int] = 2
+
     source: tuple[np.ndarray, ...]
     target: tuple[np.ndarray, ...]
     video: Int32[np.ndarray, "N"]
@@ -127,6 +132,19 @@ class TranslationExamples:
         return np.array(
             [(len(s), len(t), n) for s, t, n in zip(self.source, self.target, self.segments, strict=True)], np.int32
         ).reshape(-1, 3)
+
+    def arrays(
+        self, rows: Sequence[int] | np.ndarray, shape: Sequence[int] | np.ndarray, batch_size: int, *, targets: bool
+    ) -> dict[str, np.ndarray]:
+        """`source` and `target` ids, `video` and `video_mask`; see data.batching.Examples."""
+        made = {"source": padded_words([self.source[row] for row in rows], batch_size, int(shape[0]))}
+        if targets:
+            made["target"] = padded_words([self.target[row] for row in rows], batch_size, int(shape[1]))
+        if self.features is not None:
+            made["video"], made["video_mask"] = padded_videos(
+                self.features, self.video[np.asarray(rows)], batch_size, int(shape[2]), self.max_segments
+            )
+        return made
 
 
 def translation_examples(

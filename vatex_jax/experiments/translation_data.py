@@ -17,11 +17,11 @@ from vatex_jax.data.examples import (
     translation_examples,
 )
 from vatex_jax.data.sources import Source, Split, open_source
-from vatex_jax.errors import CheckpointError, ConfigError, DataError
+from vatex_jax.errors import CheckpointError, DataError
+from vatex_jax.experiments.splits import find_splits, trained_on
 from vatex_jax.text.tokenization import Tokenizer, make_tokenizer
 from vatex_jax.text.vocabulary import Vocabulary
 
-HALF = "validation_half"
 Report = Callable[[str], object]
 
 
@@ -69,14 +69,20 @@ def load_translation_data(
     data = config.data
     pair = languages(config.direction)
     source = open_source(data.name, data.data_dir or None, report)
-    splits, test_split = _splits(source, data.test_split, pair, report, references)
-    trained_on = (splits["train"], source.split("validation") if test_split == HALF else splits["validation"])
+    splits, test_split = find_splits(
+        source,
+        data.test_split,
+        lambda split: any(video.parallel(pair[1]) for video in split.videos),
+        f"parallel captions in {pair[1]!r}",
+        report,
+        None if references else lambda split: any(video.captions(pair[0]) for video in split.videos),
+    )
     tokenizers = {language: make_tokenizer(language, data.chinese) for language in pair}
     vocabularies = {
         language: training_vocabulary(splits["train"], language, tokenizers[language], data.min_count)
         for language in pair
     }
-    _keep_vocabularies(vocabularies, workdir)
+    keep_vocabularies(vocabularies, workdir)
     text = {
         name: parallel_text(split, config.direction, tokenizers, unpaired=name == "test" and not references)
         for name, split in splits.items()
@@ -101,47 +107,17 @@ def load_translation_data(
             features=features,
             max_segments=data.max_segments,
         )
-    return TranslationData(source, splits, test_split, trained_on, tokenizers, vocabularies, text, examples)
+    return TranslationData(
+        source, splits, test_split, trained_on(source, splits, test_split), tokenizers, vocabularies, text, examples
+    )
 
 
-def _splits(
-    source: Source, wanted: str, pair: tuple[str, str], report: Report, references: bool
-) -> tuple[dict[str, Split], str]:
-    """train, validation and test; halves validation where the test split has no references in the target language."""
-    target = pair[1]
-    for name in ("train", "validation"):
-        if name not in source.splits:
-            raise DataError(f"{source.name} has no split {name}, and training needs one; it has {source.splits}.")
-    found = {name: source.split(name) for name in ("train", "validation")}
-    name = wanted or ("test" if source.simulated else "public_test")
-    if name in found:
-        raise ConfigError(f"config.data.test_split is {name!r}, which training uses; take {HALF} or another split.")
-    if name != HALF:
-        test = source.split(name) if name in source.splits or wanted else None
-        if test is not None and any(video.parallel(target) for video in test.videos):
-            return found | {"test": test}, name
-        if wanted and not references and any(video.captions(pair[0]) for video in test.videos):
-            report(f"Split {name} of {source.name} has no references in {target!r}: it is translated, not scored.")
-            return found | {"test": test}, name
-        if wanted:
-            raise DataError(
-                f"Split {name} of {source.name} has no parallel captions in {target!r} to score against: set "
-                f"config.data.test_split={HALF} to test on half of validation, or translate it without references by "
-                "--mode=predict."
-            )
-        why = "is not there" if test is None else f"has no parallel captions in {target!r}"
-        report(
-            f"Split {name} of {source.name} {why}: the second half of validation (by id) is the test split instead, "
-            f"the first half validates (config.data.test_split={HALF})."
-        )
-    validation = found["validation"]
-    by_id = sorted(range(len(validation.videos)), key=lambda i: validation.videos[i].video_id)
-    middle = len(by_id) // 2
-    found["validation"] = validation.subset(by_id[:middle], "validation")
-    return found | {"test": validation.subset(by_id[middle:], HALF)}, HALF
+def keep_vocabularies(vocabularies: Mapping[str, Vocabulary], workdir: Path) -> None:
+    """Saves a run's vocabularies, or checks that they are those it has.
 
-
-def _keep_vocabularies(vocabularies: Mapping[str, Vocabulary], workdir: Path) -> None:
+    Raises:
+        CheckpointError: they are not.
+    """
     for language, vocabulary in vocabularies.items():
         path = workdir / f"vocabulary_{language}.json"
         if not path.exists():

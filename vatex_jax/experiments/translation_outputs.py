@@ -4,81 +4,32 @@ import dataclasses
 import functools
 import io
 import json
-import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import ml_collections
 import numpy as np
-from tqdm import tqdm
 
-from vatex_jax.data.batching import assemble, decoding_batches
-from vatex_jax.data.examples import ParallelText, TranslationExamples
-from vatex_jax.decoding.batched import make_decoder
+from vatex_jax.data.batching import assemble
+from vatex_jax.data.examples import ParallelText
 from vatex_jax.decoding.beam import beam_search
+from vatex_jax.experiments.decoded import Decoded, make_split_decoder, n_best
 from vatex_jax.experiments.translation_data import TranslationData, world_answers
 from vatex_jax.files import write_bytes_whole, write_json_whole, write_text_whole
 from vatex_jax.metrics import bleu
 from vatex_jax.metrics.significance import bootstrap_interval
 from vatex_jax.models.translator import Translator, decoding
-from vatex_jax.reports import results
 from vatex_jax.reports.cells import STATISTICS_NAME
 from vatex_jax.reports.summary import translation_summary
 from vatex_jax.text.vocabulary import PAD
-from vatex_jax.training import sharding
 
+SUBMISSION_NAME = "submission.json"
 SHOWN = 4
-"""Translations in the summary, and pictures of attention."""
+"""Decoded in the summary, and pictures of attention."""
 
 
-class Translations(NamedTuple):
-    """Outputs of all examples of a split, in its order; see `decoding.hypotheses.Hypotheses`.
-
-    Attributes:
-        tokens: int32 [N, n_best, T].
-        log_probs, scores: float32 [N, n_best]; -inf where there are fewer outputs.
-    """
-
-    tokens: np.ndarray
-    log_probs: np.ndarray
-    scores: np.ndarray
-
-
-Decoder = Callable[[Any, TranslationExamples], Translations]
-
-
-def make_translation_decoder(
-    model: Translator, search: Callable[..., Any], batch_size: int, progress: str = ""
-) -> Decoder:
-    """A decoder of whole splits; `progress` names its bar, shown on a terminal."""
-    mesh = sharding.make_mesh()
-    sharding.check_batch_size(batch_size, mesh.size, "config.decode.batch_size")
-    decode = make_decoder(functools.partial(decoding, model), search, mesh)
-    shown = bool(progress) and jax.process_index() == 0 and sys.stderr.isatty()
-
-    def run(params: Any, examples: TranslationExamples) -> Translations:
-        found: Translations | None = None
-        with tqdm(total=len(examples), desc=progress, unit="sentence", leave=False, disable=not shown) as bar:
-            for rows, batch in decoding_batches(examples, batch_size):
-                part = decode(params, sharding.shard_batch(mesh, batch))
-                found = found or _nothing(len(examples), part)
-                for whole, piece in zip(found, (part.tokens, part.log_probs, part.scores), strict=True):
-                    whole[rows] = piece[: len(rows)]
-                bar.update(len(rows))
-        return found if found is not None else Translations(*(np.zeros((0, 1, *end)) for end in ((1,), (), ())))
-
-    return run
-
-
-def _nothing(count: int, like: Any) -> Translations:
-    return Translations(
-        *(np.zeros((count, *piece.shape[1:]), piece.dtype) for piece in (like.tokens, like.log_probs, like.scores))
-    )
-
-
-def translate(config: ml_collections.ConfigDict, model: Translator, params: Any, data: TranslationData) -> Translations:
+def translate(config: ml_collections.ConfigDict, model: Translator, params: Any, data: TranslationData) -> Decoded:
     """The test split, by beam search."""
     decode = config.decode
     search = functools.partial(
@@ -88,7 +39,8 @@ def translate(config: ml_collections.ConfigDict, model: Translator, params: Any,
         length_penalty=decode.length_penalty,
         n_best=decode.n_best,
     )
-    decoder = make_translation_decoder(model, search, decode.batch_size, "decoding the test split")
+    begin = functools.partial(decoding, model)
+    decoder = make_split_decoder(begin, search, decode.batch_size, "decoding the test split")
     return decoder(params, data.examples["test"])
 
 
@@ -98,7 +50,7 @@ class Output:
 
     data: TranslationData
     split: str
-    found: Translations
+    found: Decoded
 
     @property
     def text(self) -> ParallelText:
@@ -171,11 +123,12 @@ def _holds(output: list[str], word: list[str]) -> bool:
 
 def write_predictions(folder: Path, output: Output) -> None:
     """predictions.jsonl: source, reference (null where there is none) and n best of each pair."""
+    vocabulary, tokenizer = output.data.vocabularies[output.target], output.data.tokenizers[output.target]
     lines = []
     for row, (source, reference) in enumerate(output.text.captions):
         video_id, pair = _place(output, row)
         line = {"video_id": video_id, "pair": pair, "source": source, "reference": reference}
-        lines.append(line | {"n_best": _n_best(output, row)})
+        lines.append(line | {"n_best": n_best(output.found, row, vocabulary, tokenizer)})
     write_text_whole(
         folder / "predictions.jsonl", "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
     )
@@ -184,42 +137,22 @@ def write_predictions(folder: Path, output: Output) -> None:
 def write_submission(folder: Path, output: Output) -> None:
     """The challenge's submission.json: {"<videoID>&<i>": "tokens"}."""
     submitted = {"{}&{}".format(*_place(output, row)): " ".join(words) for row, words in enumerate(output.words)}
-    write_json_whole(folder / "submission.json", submitted)
+    write_json_whole(folder / SUBMISSION_NAME, submitted)
 
 
 def _place(output: Output, row: int) -> tuple[str, int]:
     return output.text.videos[output.text.video[row]].video_id, int(output.text.pair[row])
 
 
-def _n_best(output: Output, row: int) -> list[dict[str, Any]]:
-    vocabulary, tokenizer = output.data.vocabularies[output.target], output.data.tokenizers[output.target]
-    found, n_best = output.found, []
-    for ids, score, log_prob in zip(found.tokens[row], found.scores[row], found.log_probs[row], strict=True):
-        if np.isfinite(score):
-            tokens = vocabulary.decode(ids)
-            text = tokenizer.detokenize(tokens)
-            n_best.append({"tokens": tokens, "text": text, "score": float(score), "log_prob": float(log_prob)})
-    return n_best
-
-
-def write_result(
-    folder: Path,
-    config: ml_collections.ConfigDict,
-    output: Output,
-    result: dict[str, Any],
-    model: Translator,
-    params: Any,
-) -> None:
-    """The statistics paired tests need, results.json, and the pictures."""
+def write_statistics(folder: Path, output: Output) -> None:
+    """What paired tests against other runs need."""
     buffer = io.BytesIO()
     np.save(buffer, output.statistics.astype(np.int32), allow_pickle=False)
     write_bytes_whole(folder / STATISTICS_NAME, buffer.getvalue())
-    results.write(folder / results.FILE_NAME, result)
-    if config.eval.figures:
-        _draw(folder, output, model, params)
 
 
-def _draw(folder: Path, output: Output, model: Translator, params: Any) -> None:
+def draw(folder: Path, output: Output, model: Translator, params: Any) -> None:
+    """Pictures of the training curve and of the attention behind a few translations."""
     from vatex_jax.reports import plots
 
     figures = folder / "figures"

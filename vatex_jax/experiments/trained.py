@@ -1,0 +1,307 @@
+"""The course of an experiment that trains a model: modes, work folder, training, decoding, what it leaves behind.
+
+What differs between experiments (data, model, outputs) is given as an `Experiment`; nothing here knows which it runs.
+"""
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import jax
+import ml_collections
+import numpy as np
+
+from vatex_jax.data.batching import MAX_SHAPES, TrainingBatches
+from vatex_jax.data.sources import Source, Split
+from vatex_jax.errors import ConfigError
+from vatex_jax.experiments.parameters import parameter_table
+from vatex_jax.experiments.workdir import CONFIG_NAME, PLACES, flat, open_workdir, outputs_folder, read_config
+from vatex_jax.reports import results
+from vatex_jax.training import sharding
+from vatex_jax.training.checkpoints import load_best_params
+from vatex_jax.training.compilation import enable_compilation_cache
+from vatex_jax.training.loop import Result, Stage, train
+from vatex_jax.training.loop import check_config as check_train_config
+from vatex_jax.training.task import Evaluate, Task
+
+MODES = ("train_and_evaluate", "evaluate", "predict", "describe")
+FREE = ("decode", "eval", "data.test_split")
+"""Sections and fields that `evaluate` and `predict` may change without being another run."""
+
+SEGMENT_FEATURES = 1024
+"""F of I3D and of the simulated features."""
+
+Report = Callable[[str], object]
+
+
+@runtime_checkable
+class Data(Protocol):
+    """What an experiment has read; see its own module for the rest.
+
+    Attributes:
+        source: the opened data set.
+        splits: `train`, `validation` and `test` as read.
+        test_split: the test split's name in the data set.
+        trained_on: the splits that training reads, whole.
+        vocabularies: by language.
+        examples: of `train`, `validation` and `test`.
+    """
+
+    source: Source
+    splits: Mapping[str, Split]
+    test_split: str
+    trained_on: Sequence[Split]
+    vocabularies: Mapping[str, Any]
+    examples: Mapping[str, Any]
+
+
+@runtime_checkable
+class Experiment(Protocol):
+    """What one experiment is made of."""
+
+    def check(self, config: ml_collections.ConfigDict) -> None:
+        """Raises ConfigError for what would otherwise fail, or mislead, hours later."""
+
+    def languages(self, config: ml_collections.ConfigDict) -> Sequence[str]:
+        """The languages of the model's vocabularies."""
+
+    def load(self, config: ml_collections.ConfigDict, workdir: Path, report: Report, *, references: bool) -> Any:
+        """Reads what the configuration names; see `Data`. Without `references` the test split may lack them."""
+
+    def task(self, config: ml_collections.ConfigDict, sizes: Mapping[str, int], steps_per_epoch: int) -> Task:
+        """The model and its loss for vocabularies of these sizes."""
+
+    def judge(self, config: ml_collections.ConfigDict, task: Any, data: Any) -> Evaluate:
+        """Measures parameters on validation."""
+
+    def stages(self, config: ml_collections.ConfigDict, task: Any) -> Sequence[Stage] | None:
+        """Parts of the training; None for one."""
+
+    def decode(self, config: ml_collections.ConfigDict, task: Any, params: Any, data: Any) -> Any:
+        """The test split, decoded."""
+
+    def write_predictions(self, folder: Path, output: Any) -> None:
+        """predictions.jsonl."""
+
+    def write_submission(self, folder: Path, output: Any) -> Sequence[str]:
+        """The file, or files, a challenge wants; returns their names."""
+
+    def metrics(self, config: ml_collections.ConfigDict, output: Any) -> dict[str, float]:
+        """All metrics of the test split."""
+
+    def signature(self, config: ml_collections.ConfigDict, output: Any) -> dict[str, str]:
+        """How they were counted and decoded."""
+
+    def write_statistics(self, folder: Path, output: Any) -> None:
+        """What paired tests against other runs need; before results.json, which says that a run is done."""
+
+    def draw(self, folder: Path, output: Any, task: Any, params: Any) -> None:
+        """Pictures."""
+
+    def summary(self, folder: Path, output: Any, result: dict[str, Any]) -> str:
+        """The tidy page at the end."""
+
+
+class Trained(NamedTuple):
+    """A run that can be worked with further, in a notebook say; see `restore`."""
+
+    config: ml_collections.ConfigDict
+    data: Any
+    task: Any
+    params: Any
+
+
+def run(
+    experiment: Experiment, config: ml_collections.ConfigDict, workdir: Path, mode: str, overwrite: bool = False
+) -> dict[str, Any] | None:
+    """Runs a mode of an experiment; returns the result that was written, None where there is none."""
+    if mode not in MODES:
+        raise ConfigError(f"--mode={mode} has no meaning for this experiment: it must be one of {', '.join(MODES)}.")
+    check_config(config)
+    experiment.check(config)
+    if mode == "describe":
+        describe(experiment, config)
+        return None
+    started = time.monotonic()
+    sharding.split_cpu(config.cpu_devices)
+    sharding.initialize_distributed()
+    first, training = jax.process_index() == 0, mode == "train_and_evaluate"
+    report = _say if first else _stay_silent
+    enable_compilation_cache()
+    with sharding.first_process_first("work folder and data set"):
+        workdir = open_workdir(
+            workdir,
+            config,
+            overwrite=overwrite and training and first,
+            must_exist=not training,
+            may_differ=() if training else FREE,
+        )
+        data = experiment.load(config, workdir, report, references=mode != "predict")
+    timing = {"load_seconds": time.monotonic() - started}
+    if training:
+        task, trained = _train(experiment, config, workdir, data, report)
+        params, timing["train_seconds"] = trained.params, trained.host.wall_seconds  # over all resumes
+    else:
+        task, params = _restored(experiment, config, workdir, data)
+    decoding_started = time.monotonic()
+    output = experiment.decode(config, task, params, data)
+    timing["decode_seconds"] = time.monotonic() - decoding_started
+    if not first:
+        return None
+    folder = outputs_folder(workdir, config)
+    folder.mkdir(parents=True, exist_ok=True)
+    experiment.write_predictions(folder, output)
+    if mode == "predict":
+        names = ("predictions.jsonl", *experiment.write_submission(folder, output))
+        report(f"Outputs are in {', '.join(str(folder / name) for name in names)}.")
+        return None
+    result = _result(experiment, config, data, output, params, timing)
+    experiment.write_statistics(folder, output)
+    results.write(folder / results.FILE_NAME, result)
+    if config.eval.figures:
+        experiment.draw(folder, output, task, params)
+    report("\n" + experiment.summary(folder, output, result))
+    return result
+
+
+def restore(experiment: Experiment, workdir: str | Path, report: Report = print) -> Trained:
+    """The best parameters of a run, with its model and data: what `evaluate` works from.
+
+    Raises:
+        CheckpointError: there is no trained run in `workdir`.
+        DataError: its data set is not there, or not the one it was trained on.
+    """
+    workdir = Path(workdir).absolute()
+    config = ml_collections.ConfigDict(read_config(workdir / CONFIG_NAME))
+    data = experiment.load(config, workdir, report, references=True)
+    return Trained(config, data, *_restored(experiment, config, workdir, data))
+
+
+def check_config(config: ml_collections.ConfigDict) -> None:
+    """What holds for every experiment; raises ConfigError."""
+    check_train_config(config.train)
+    least = {
+        "seed": 0, "train.batch_size": 1, "data.shapes": 1, "data.max_words": 1, "data.max_segments": 1,
+        "decode.batch_size": 1, "decode.max_words": 1, "decode.beam": 1, "decode.n_best": 1,
+    }  # fmt: skip
+    values = flat(config.to_dict())
+    for name, smallest in least.items():
+        if values[name] < smallest:
+            raise ConfigError(f"config.{name} is {values[name]}: it must be {smallest} or more.")
+    if config.decode.n_best > config.decode.beam:
+        raise ConfigError(
+            f"config.decode.n_best is {config.decode.n_best}, more than the beam of {config.decode.beam} can give: "
+            "lower it or widen config.decode.beam."
+        )
+    if not 0 <= config.model.dropout < 1:
+        raise ConfigError(f"config.model.dropout is {config.model.dropout}: it must be from 0 up to, not including, 1.")
+    if config.data.shapes > MAX_SHAPES:
+        raise ConfigError(f"config.data.shapes is {config.data.shapes}: at most {MAX_SHAPES} are compiled a run.")
+    if config.precision not in ("float32", "bfloat16"):
+        raise ConfigError(f"config.precision is {config.precision!r}: it must be float32 or bfloat16.")
+
+
+def describe(experiment: Experiment, config: ml_collections.ConfigDict) -> None:
+    """Prints what would run: data set, parameters by module and in total, schedule; needs no data."""
+    sizes = {language: config.vocabulary_size[language] for language in experiment.languages(config)}
+    shapes = jax.eval_shape(experiment.task(config, sizes, 1).init, jax.random.key(0))
+    what = " ".join(part for part in (config.experiment, config.variant, config.get("direction", "")) if part)
+    print(f"{what}, on {config.data.name}")
+    said = ", ".join(f"{language} {size:,}" for language, size in sizes.items())
+    print(f"vocabularies (special tokens included; what training builds may differ): {said}\n")
+    print(parameter_table(shapes))
+    learning, decode = config.train, config.decode
+    print(
+        f"\nAdam, {learning.schedule} learning rate {learning.learning_rate:g}, batch {learning.batch_size}, "
+        f"at most {learning.epochs} epochs, patience {learning.patience}; {config.precision} products; "
+        f"beam {decode.beam}, length penalty {decode.length_penalty:g}"
+    )
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)
+
+
+def _stay_silent(text: str) -> None:
+    del text
+
+
+def _sizes(data: Data) -> dict[str, int]:
+    return {language: len(vocabulary) for language, vocabulary in data.vocabularies.items()}
+
+
+def _fingerprint(config: ml_collections.ConfigDict, data: Data) -> dict[str, str]:
+    """What a checkpoint must have been made with: everything but what evaluation may change."""
+    fields = {
+        name: value
+        for name, value in flat(config.to_dict()).items()
+        if not {name, name.partition(".")[0]} & {*FREE, *PLACES}
+    }
+    digest = hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:16]
+    words = {f"vocabulary_{language}": vocabulary.fingerprint for language, vocabulary in data.vocabularies.items()}
+    dataset = data.source.describe("train", data.trained_on)
+    segments = hashlib.sha256(b"".join(split.features.segments.tobytes() for split in data.trained_on))
+    return {"config": digest, "captions": dataset["fingerprint"], "segments": segments.hexdigest()[:16], **words}
+
+
+def _train(
+    experiment: Experiment, config: ml_collections.ConfigDict, workdir: Path, data: Data, report: Report
+) -> tuple[Task, Result]:
+    sharding.check_batch_size(config.train.batch_size, jax.device_count(), "config.train.batch_size")
+    batches = TrainingBatches(
+        data.examples["train"], batch_size=config.train.batch_size, seed=config.seed, shapes=config.data.shapes
+    )
+    task = experiment.task(config, _sizes(data), batches.steps_per_epoch)
+    count = sum(x.size for x in jax.tree.leaves(jax.eval_shape(task.init, jax.random.key(0))))
+    padding = batches.buckets.padding(data.examples["train"])
+    what = " ".join(part for part in (config.variant, config.get("direction", "")) if part)
+    report(
+        f"{what} on {data.source.name}: {count:,} parameters, {len(batches.examples):,} training examples, "
+        f"{batches.steps_per_epoch} steps an epoch in {len(batches.buckets.shapes)} shapes ({padding:.0%} padding), "
+        f"{jax.device_count()} device(s)"
+    )
+    judged = len(data.examples["validation"]) > 0
+    if not judged:
+        report("The validation split has nothing to score: training runs all its epochs and the last step is kept.")
+    return task, train(
+        task,
+        batches,
+        config=config.train,
+        seed=config.seed,
+        workdir=workdir,
+        evaluate=experiment.judge(config, task, data) if judged else None,
+        fingerprint=_fingerprint(config, data),
+        stages=experiment.stages(config, task),
+    )
+
+
+def _restored(experiment: Experiment, config: ml_collections.ConfigDict, workdir: Path, data: Data) -> tuple[Task, Any]:
+    task = experiment.task(config, _sizes(data), 1)
+    template = jax.eval_shape(task.init, jax.random.key(0))
+    params = load_best_params(workdir / "checkpoints", template, _fingerprint(config, data))
+    return task, sharding.replicate(sharding.make_mesh(), params)
+
+
+def _result(
+    experiment: Experiment,
+    config: ml_collections.ConfigDict,
+    data: Data,
+    output: Any,
+    params: Any,
+    timing: dict[str, float],
+) -> dict[str, Any]:
+    return {
+        "experiment": config.experiment,
+        "variant": config.variant,
+        "seed": config.seed,
+        "dataset": data.source.describe(data.test_split, list(data.splits.values())),
+        "metrics": experiment.metrics(config, output),
+        "signature": experiment.signature(config, output),
+        "parameters": int(sum(np.size(x) for x in jax.tree.leaves(params))),
+        "timing": timing,
+        "software": results.software(),
+        "config": config.to_dict(),
+    }

@@ -9,7 +9,8 @@ from configs import vmt
 from tfds_builders import build
 from vatex_jax.data.sources import open_source
 from vatex_jax.errors import ConfigError, DataError
-from vatex_jax.experiments.translation_data import HALF, load_translation_data
+from vatex_jax.experiments.splits import HALF
+from vatex_jax.experiments.translation_data import load_translation_data
 
 
 def write_vatex(folder, chinese_test: bool) -> None:

@@ -49,6 +49,11 @@ def run_main(arguments: list[str]) -> int | None:
     except VatexError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    except OSError as error:
+        if error.filename is None:
+            raise
+        print(f"error: {error.filename}: {error.strerror}. Mend that and run the same command.", file=sys.stderr)
+        return 2
     except Interrupted:
         print("SIGTERM: stopped; the same command goes on from the last checkpoint.", file=sys.stderr)
     return None
@@ -57,15 +62,19 @@ def run_main(arguments: list[str]) -> int | None:
 def parse_flags(arguments: list[str]) -> list[str]:
     """Reads the flags; what a person can mend about them, or about the configuration they name, is said in a line."""
     try:
-        for argument in arguments:
-            path = argument.removeprefix("--config=").partition(":")[0]
-            if path != argument.partition(":")[0] and not Path(path).is_file():
-                raise ConfigError(f"{path}: there is no such configuration file; configs/ holds them.")
-        return app.parse_flags_with_usage(arguments)
-    except VatexError as error:
-        print(f"error: {error}", file=sys.stderr)
+        given = zip(arguments, [*arguments[1:], ""], strict=True)
+        for path in (after if word in ("--config", "-config") else word.partition("=")[2] for word, after in given
+                     if word.lstrip("-").partition("=")[0] == "config"):  # fmt: skip
+            file = Path(path.partition(":")[0])
+            if file.suffix != ".py" or not file.is_file() or "def get_config" not in file.read_text(encoding="utf-8"):
+                raise ConfigError(f"{file}: there is no such configuration file; configs/ holds them.")
+        return flags.FLAGS(arguments)
+    except (VatexError, flags.Error) as error:
+        print(f"error: {str(error).splitlines()[0]}", file=sys.stderr)
     except AttributeError as error:  # how ml_collections says that a --config.FIELD is unknown
         print(f"error: a --config.FIELD names no field of the configuration: {error}", file=sys.stderr)
+    except (TypeError, ValueError) as error:
+        print(f"error: a --config.FIELD has a value of the wrong type: {error}", file=sys.stderr)
     sys.exit(2)
 
 

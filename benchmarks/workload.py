@@ -2,20 +2,22 @@
 
 Dimension legend
     N  sentences      S  source words      T  target words, EOS included      L  video segments
-    F  segment feature size
+    F  segment feature size      B  batch
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from jaxtyping import Int
 
 from vatex_jax.data.examples import TranslationExamples
 from vatex_jax.data.sources import Features
-from vatex_jax.text.vocabulary import EOS, SPECIALS
+from vatex_jax.text.vocabulary import EOS, PAD, SPECIALS
 
 MAX_WORDS = 40
+CAPTION_WORDS = 30
 SEGMENTS = 32
 VIDEOS = 64
 """Distinct videos; sentences share them, as parallel captions do."""
@@ -37,6 +39,25 @@ class ModelSizes:
 
     def translator_fields(self) -> dict[str, int]:
         """Fields of `vatex_jax.models.translator.Translator`, which learns F from its input."""
+        fields = dataclasses.asdict(self)
+        del fields["feature"]
+        return fields
+
+
+@dataclasses.dataclass(frozen=True)
+class CaptionerSizes:
+    """The published sizes of Shared Enc-Dec, with the paper's vocabularies; small ones are for tests."""
+
+    vocabularies: tuple[tuple[str, int], ...] = (("en", 11_000), ("zh", 14_140))
+    feature: int = 1024
+    embedding: int = 512
+    video_projection: int = 512
+    video_hidden: int = 512
+    fusion: int = 512
+    decoder_hidden: int = 1024
+
+    def captioner_fields(self) -> dict[str, Any]:
+        """Fields of `vatex_jax.models.captioner.Captioner`, which learns F from its input."""
         fields = dataclasses.asdict(self)
         del fields["feature"]
         return fields
@@ -109,6 +130,49 @@ def translation_flops(
         # Once for the scores, once for the context.
         pairs = sum(t * m for t, m in zip(target, positions, strict=True))
         multiply_adds[f"{name} attention, scores and context"] = 2 * pairs * size
+    return {name: 2 * int(count) for name, count in multiply_adds.items()}
+
+
+def random_captions(
+    sizes: CaptionerSizes, lengths: Int[np.ndarray, "B N"], segments: int, seed: int
+) -> dict[str, np.ndarray]:
+    """A batch of random videos, each with a caption of so many random words in each language (columns of `lengths`)."""
+    rng = np.random.default_rng(seed)
+    batch = {
+        "video": rng.normal(size=(len(lengths), segments, sizes.feature)).astype(np.float32),
+        "video_mask": np.ones((len(lengths), segments), bool),
+    }
+    for (language, vocabulary), words in zip(sizes.vocabularies, lengths.T, strict=True):
+        place = np.arange(words.max() + 1)
+        target = rng.integers(len(SPECIALS), vocabulary, (len(lengths), len(place)), np.int32)
+        target = np.where(place < words[:, None], target, np.where(place == words[:, None], EOS, PAD))
+        batch[f"target_{language}"] = target.astype(np.int32)
+    return batch
+
+
+def captioning_flops(
+    sizes: CaptionerSizes, targets: Mapping[str, Sequence[int]], segments: Sequence[int]
+) -> dict[str, int]:
+    """As `translation_flops`, of a captioner.
+
+    Args:
+        sizes: of the model.
+        targets: by language, words of each video's caption, EOS included; 0 where it has none.
+        segments: of each video, in the same order.
+    """
+    hidden, clips = sizes.decoder_hidden, sum(segments)
+    words = sum(sum(counts) for counts in targets.values())
+    pairs = sum(t * m for counts in targets.values() for t, m in zip(counts, segments, strict=True))
+    multiply_adds = {
+        "video projection": clips * sizes.feature * sizes.video_projection,
+        "video encoder": clips * _bilstm(sizes.video_projection, sizes.video_hidden, 1),
+        "attention, query": words * hidden * hidden,
+        "attention, scores and context": 2 * pairs * hidden,
+        "fusion": words * (sizes.embedding + hidden) * sizes.fusion,
+        "decoder": words * (sizes.fusion + hidden) * 4 * hidden,
+        "output, hidden": words * hidden * sizes.embedding,
+        "output, vocabulary": sum(sum(targets[name]) * sizes.embedding * size for name, size in sizes.vocabularies),
+    }
     return {name: 2 * int(count) for name, count in multiply_adds.items()}
 
 

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from vatex_jax.files import write_bytes_whole, write_json_whole, write_text_whole
+from vatex_jax.files import write_bytes_whole, write_json_lines_whole, write_json_whole, write_text_whole
 
 
 def test_text_is_utf8_with_its_line_ends(tmp_path):
@@ -45,3 +45,11 @@ def test_others_may_read_what_the_umask_lets_them(tmp_path):
     finally:
         os.umask(before)
     assert (tmp_path / "a").stat().st_mode & 0o777 == 0o644
+
+
+def test_json_lines_are_as_many_as_records_whatever_they_hold(tmp_path):
+    records = [{"text": "a\u2028b\u2029c\u0085d\ne"}, {"text": "猫🐈"}]
+    write_json_lines_whole(tmp_path / "x.jsonl", records)
+    lines = (tmp_path / "x.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line) for line in lines] == records
+    assert "猫🐈" in lines[1]

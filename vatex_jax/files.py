@@ -6,6 +6,7 @@ A reader, also one that comes after a kill or a power cut, sees the old file or 
 import json
 import os
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 from vatex_jax.errors import DataError
@@ -37,6 +38,18 @@ def write_text_whole(path: str | os.PathLike, text: str) -> None:
 def write_json_whole(path: str | os.PathLike, value: object, indent: int | None = 2) -> None:
     """Writes `value` to `path` as standard JSON (a NaN or an infinity is a ValueError) with a line end, in one step."""
     write_text_whole(path, json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent) + "\n")
+
+
+def write_json_lines_whole(path: str | os.PathLike, records: Iterable[object]) -> None:
+    """Writes a JSON value a line, in one step.
+
+    Line separators that JSON allows within strings, but at which `str.splitlines` cuts, are escaped.
+    """
+    lines = (json.dumps(record, ensure_ascii=False, allow_nan=False).translate(_SEPARATORS) for record in records)
+    write_text_whole(path, "".join(f"{line}\n" for line in lines))
+
+
+_SEPARATORS = {separator: f"\\u{separator:04x}" for separator in (0x85, 0x2028, 0x2029)}
 
 
 def _umask() -> int:

@@ -5,7 +5,17 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from benchmarks.workload import ModelSizes, random_examples, real_lengths, training_flops, translation_flops
+from benchmarks.workload import (
+    CaptionerSizes,
+    ModelSizes,
+    captioning_flops,
+    random_captions,
+    random_examples,
+    real_lengths,
+    training_flops,
+    translation_flops,
+)
+from vatex_jax.models.captioner import Captioner
 from vatex_jax.models.translator import Translator
 
 SMALL = ModelSizes(
@@ -119,3 +129,56 @@ def test_random_examples_have_the_lengths_asked_for_and_no_special_words():
     assert examples.lengths().tolist() == [[3, 2, 2], [1, 5, 2]]
     assert all((ids >= 5).all() and (ids < 23).all() for ids in examples.source)
     assert all((ids[:-1] >= 5).all() and (ids[:-1] < 29).all() and ids[-1] == 3 for ids in examples.target)
+
+
+CAPTIONER = CaptionerSizes(
+    (("en", 23), ("zh", 29)), 7, embedding=6, video_projection=5, video_hidden=4, fusion=3, decoder_hidden=8
+)
+
+
+def test_every_product_of_a_caption_by_hand():
+    """A video of one segment with one word in English; a video of two with none in English and three in Chinese."""
+    assert captioning_flops(CAPTIONER, {"en": [1, 0], "zh": [0, 0]}, [1, 0]) == {
+        "video projection": 2 * 7 * 5,
+        "video encoder": 2 * 2 * (5 + 4) * 16,
+        "attention, query": 2 * 8 * 8,
+        "attention, scores and context": 2 * 2 * 8,
+        "fusion": 2 * (6 + 8) * 3,
+        "decoder": 2 * (3 + 8) * 32,
+        "output, hidden": 2 * 8 * 6,
+        "output, vocabulary": 2 * 6 * 23,
+    }
+    several = captioning_flops(CAPTIONER, {"en": [1, 0], "zh": [0, 3]}, [1, 2])
+    assert several["video projection"] == 3 * 2 * 7 * 5
+    assert several["decoder"] == 4 * 2 * (3 + 8) * 32
+    assert several["attention, scores and context"] == (1 * 1 + 3 * 2) * 2 * 2 * 8
+    assert several["output, vocabulary"] == 2 * 6 * (23 + 3 * 29)
+
+
+@pytest.mark.parametrize("sizes", [CAPTIONER, CaptionerSizes()], ids=["small", "published"])
+def test_caption_products_equal_those_of_the_traced_model(sizes):
+    batch, words, segments = 3, {"en": 5, "zh": 4}, 6
+    model = Captioner(**sizes.captioner_fields(), dropout=0.0)
+    targets = {name: jnp.ones((batch, count), jnp.int32) for name, count in words.items()}
+    inputs = jnp.ones((batch, segments, sizes.feature)), jnp.ones((batch, segments), bool), targets
+    variables = jax.eval_shape(model.init, jax.random.key(0), *inputs)
+    traced = _traced_flops(jax.make_jaxpr(lambda v: model.apply(v, *inputs))(variables).jaxpr)
+    counted = captioning_flops(sizes, {name: [n] * batch for name, n in words.items()}, [segments] * batch)
+    assert traced == sum(counted.values())
+
+
+def test_published_sizes_are_the_captioners_defaults():
+    fields = CaptionerSizes().captioner_fields()
+    defaults = Captioner((("en", 11_000), ("zh", 14_140)))
+    assert fields == {name: getattr(defaults, name) for name in fields}
+
+
+def test_random_captions_have_the_lengths_asked_for():
+    batch = random_captions(CAPTIONER, np.array([[3, 1], [1, 4]]), 2, 0)
+    assert batch["video"].shape == (2, 2, 7)
+    for language, words in (("en", [3, 1]), ("zh", [1, 4])):
+        target = batch[f"target_{language}"]
+        assert target.dtype == np.int32
+        assert (target >= 5).sum(1).tolist() == words
+        assert target[np.arange(2), words].tolist() == [3, 3]
+        assert (target != 0).sum(1).tolist() == [count + 1 for count in words]

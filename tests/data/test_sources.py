@@ -1,13 +1,14 @@
 """Opening data sets: the bundled one is prepared, a missing one says how to build it, test splits are found."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from configs import vmt
 from tfds_builders import build
-from vatex_jax.data.sources import open_source
+from vatex_jax.data.sources import Source, Split, _read_split, open_source
 from vatex_jax.errors import ConfigError, DataError
 from vatex_jax.experiments.splits import HALF
 from vatex_jax.experiments.translation_data import load_translation_data
@@ -91,3 +92,20 @@ def test_from_chinese_the_english_test_split_needs_sources_too(tmp_path, config)
     config.direction = "zh2en"
     (tmp_path / "run").mkdir()
     assert load_translation_data(config, tmp_path / "run", lambda text: None).test_split == HALF
+
+
+def test_other_features_under_the_same_ids_are_another_data_set():
+    """Same captions and lengths, one number changed; a world's features follow from its name, so captions do there."""
+
+    def split(value: float) -> Split:
+        rows = [{"video_id": "v", "label": -1, "en": ["a"], "zh": [], "pairs": 0, "features": np.full((2, 3), value)}]
+        return _read_split("train", rows)
+
+    a, again, other = split(1.0), split(1.0), split(1.5)
+    assert a.features.digest == again.features.digest != other.features.digest
+    assert a.features.reordered([0]).digest != other.features.reordered([0]).digest
+    real = Source("vatex/i3d", "1", Path("."), False, False, None)
+    world = Source("vatex_sim/default", "1", Path("."), True, False, None)
+    prints = [source.describe("train", [part])["fingerprint"] for source in (real, world) for part in (a, other)]
+    assert prints[0] != prints[1]
+    assert prints[2] == prints[3]

@@ -50,7 +50,7 @@ def test_sampling_frequencies(tables):
     leads, logits = tables.draw(5, 1, 2, scale=0.7)
     logits[:, :, list(NEVER_EMITTED)] = -30.0
     n = 4000
-    draw = jax.jit(lambda state, key: sample(tables.step, state, key, n=n, max_words=2))
+    draw = jax.jit(lambda state, key: sample(tables.step, state, key[None], n=n, max_words=2))
     found = draw(tables.start(leads, logits), jax.random.key(0))
     outputs = list(tables.outputs(2, 2))
     # The last EOS is forced, so an output of the full length is as probable as its words.
@@ -67,7 +67,7 @@ def test_temperature(tables):
     """At half the temperature the first word's odds are squared; the log-probabilities stay the model's."""
     leads, logits = tables.draw(6, 1, 2, scale=0.7)
     logits[:, :, [*NEVER_EMITTED, EOS]] = -30.0
-    draw = jax.jit(lambda state, key: sample(tables.step, state, key, n=4000, max_words=1, temperature=0.5))
+    draw = jax.jit(lambda state, key: sample(tables.step, state, key[None], n=4000, max_words=1, temperature=0.5))
     found = draw(tables.start(leads, logits), jax.random.key(1))
     odds = np.exp(2 * np.diff(logits[0, leads[0, 0, BOS], 5:7])[0])
     np.testing.assert_allclose((found.tokens[0, :, 0] == 6).mean(), odds / (1 + odds), atol=0.03)
@@ -76,23 +76,34 @@ def test_temperature(tables):
     np.testing.assert_allclose(found.log_probs[0, 0], expected, rtol=1e-5)
 
 
-@pytest.mark.parametrize("temperature", [0.0, -1.0, float("nan")])
+@pytest.mark.parametrize("temperature", [0.0, -1.0, float("nan"), float("inf")])
 def test_a_temperature_that_means_nothing_is_refused(tables, temperature):
     state = tables.start(*tables.draw(7, 3, 5, scale=0.3))
     with pytest.raises(ValueError, match=r"greedy\(\)"):
-        sample(tables.step, state, jax.random.key(0), temperature=temperature, max_words=4)
+        sample(tables.step, state, jax.random.split(jax.random.key(0), 3), temperature=temperature, max_words=4)
 
 
 def test_sampling_is_a_function_of_the_key(tables):
     state = tables.start(*tables.draw(7, 3, 5, scale=0.3))
-    draw = jax.jit(lambda state, key: sample(tables.step, state, key, n=20, max_words=4))
-    a, again, b = (draw(state, jax.random.key(seed)) for seed in (0, 0, 1))
+    draw = jax.jit(lambda state, keys: sample(tables.step, state, keys, n=20, max_words=4))
+    a, again, b = (draw(state, jax.random.split(jax.random.key(seed), 3)) for seed in (0, 0, 1))
     jax.tree.map(np.testing.assert_array_equal, a, again)
     assert (a.tokens != b.tokens).any()
     assert len({tuple(t) for t in a.tokens[0].tolist()}) > 10
     assert not np.isin(a.tokens, [1, 2, 4]).any()
     np.testing.assert_array_equal((a.tokens == EOS).sum(-1), 1)
     np.testing.assert_array_equal((a.tokens != PAD).sum(-1), a.lengths)
+
+
+def test_a_sentence_s_draws_do_not_depend_on_its_batch(tables):
+    """The same sentence three times: equal keys draw alike, others do not, and the batch's order does not matter."""
+    state = tables.start(*(np.repeat(array, 3, axis=0) for array in tables.draw(7, 1, 5, scale=0.3)))
+    keys = jax.random.split(jax.random.key(0), 2)[jnp.array([0, 1, 0])]
+    found = sample(tables.step, state, keys, n=6, max_words=4).tokens
+    np.testing.assert_array_equal(found[0], found[2])
+    assert (found[0] != found[1]).any()
+    with pytest.raises(ValueError, match="one a sentence"):
+        sample(tables.step, state, keys[:1], max_words=4)
 
 
 def test_length_normalisation():

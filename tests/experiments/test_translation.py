@@ -200,3 +200,36 @@ def test_another_variant_runs_in_the_other_direction(environment):
     assert result["variant"] == variant
     assert result["signature"]["tokeniser"].startswith("en:")
     assert result["metrics"]["ceiling_bleu4"] < 100
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("train.learning_rate", float("nan"), "finite"),
+        ("decode.length_penalty", float("inf"), "finite"),
+        ("seed", 10**20, "at most"),
+        ("model.embedding", 0, "1 or more"),
+        ("model.video_projection", -3, "1 or more"),
+        ("vocabulary_size.en", 0, "6 or more"),
+        ("data.min_count", 0, "1 or more"),
+        ("data.chinese", "letters", "words"),
+        ("train.schedule", "foo", "schedule"),
+        ("train.clip", "foo", "clip"),
+        ("train.metric", "bleu5", "bleu4"),
+        ("train.plateau_patience", 0, "1 or more"),
+        ("train.warmup_steps", -1, "warmup"),
+        ("cpu_devices", -1, "0 or more"),
+        ("direction", "fr2en", "en2zh"),
+    ],
+)
+def test_values_that_mean_nothing_are_refused_before_anything_runs(tmp_path, field, value, said):
+    config = tiny_config()
+    *path, name = field.split(".")
+    place = config
+    for part in path:
+        place = place[part]
+    with place.ignore_type():
+        place[name] = value
+    with pytest.raises(ConfigError, match=said):
+        translation.run(config, tmp_path / "run", "describe")
+    assert not list(tmp_path.iterdir())

@@ -25,3 +25,9 @@ def numpy_model():
 def small():
     """Sizes, `model(kind)`, `parameters(model)` and `batch(kind)` of small_translator.py."""
     return load(HERE / "small_translator.py")
+
+
+@pytest.fixture(scope="session")
+def captions():
+    """`model(**fields)`, `parameters(model)`, `batch()` of small_captioner.py, and its NumPy reference."""
+    return load(HERE / "small_captioner.py")

@@ -27,7 +27,7 @@ def test_outputs_and_scores(small, numpy_model, kind):
             beam_search(step, state, beam=4, max_words=MAX_WORDS, n_best=4),
             beam_search(step, state, beam=1, max_words=MAX_WORDS),
             greedy(step, state, max_words=MAX_WORDS),
-            sample(step, state, jax.random.key(0), n=3, max_words=MAX_WORDS),
+            sample(step, state, jax.random.split(jax.random.key(0), len(data["source"])), n=3, max_words=MAX_WORDS),
         )
 
     several, one, most_probable, drawn = decode(params, data)

@@ -117,7 +117,8 @@ def test_without_statistics_or_with_one_seed_a_test_is_left_out(add_run, found):
     header, (row,) = tables.gap_grid(TABLE, block)
     named = dict(zip(header, row, strict=True))
     assert named["difference"] == "+5.00"
-    assert [named[name] for name in header[3:7]] == ["-"] * 4
+    assert named.pop("% of it") == "125.0"
+    assert [named[name] for name in header[3:8] if name in named] == ["-"] * 4
     assert cells.compare([], block.cells["NMT without video", "en2zh"]) is None
 
 
@@ -207,3 +208,42 @@ def test_a_run_without_the_metric_is_named(add_run, found, make_result):
 def test_nothing_run_has_no_mean(found):
     assert found() == []
     assert all(math.isnan(value) for value in cells.mean_and_half_width([], "bleu4"))
+
+
+def test_a_row_s_share_of_the_baseline_is_taken_seed_by_seed(add_run, found):
+    """24 of 20 and 33 of 30 are 120% and 110%: 115, and half of t(0.975, 1) * sqrt(50 / 2)... = 12.706 * 5 = 63.5."""
+    for seed, none, attention in ((0, 20.0, 24.0), (1, 30.0, 33.0)):
+        add_run(f"n{seed}", seed=seed, bleu4=none)
+        add_run(f"a{seed}", "attention", seed, attention)
+    (block,) = found()
+    header, (row,) = tables.gap_grid(TABLE, block)
+    assert dict(zip(header, row, strict=True))["% of it"] == "115.0 +- 63.5"
+
+
+def test_table4_puts_two_models_into_a_row_and_counts_both(make_result, tmp_path):
+    table = tables.TABLES["vatex_table4"]
+    for variant, languages, count in (
+        ("base_en", ["en"], 19_000_000), ("base_zh", ["zh"], 20_700_000), ("shared_enc", ["en", "zh"], 34_900_000),
+    ):  # fmt: skip
+        metrics = {
+            f"{language}/{name}": 30.0 + len(languages)
+            for language in languages
+            for name in ("bleu4", "meteor", "rouge_l", "cider")
+        }
+        result = make_result(experiment="captioning", variant=variant, parameters=count, metrics=metrics)
+        result["config"] = {"seed": 0, "model": {"languages": languages}}
+        (tmp_path / variant).mkdir()
+        results.write(tmp_path / variant / "results.json", result)
+    (block,) = cells.blocks(table, cells.load_runs([tmp_path]))
+    header, rows = tables.main_grid(table, block)
+    by_label = {row[0]: dict(zip(header[1:], row[1:], strict=True)) for row in rows}
+    base, shared = by_label["Base (two models)"], by_label["Shared Enc"]
+    assert base["parameters: ours"] == "39,700,000"
+    assert base["parameters: paper (VaTeX)"] == "39.7M"
+    assert base["en CIDEr: ours"] == base["zh CIDEr: ours"] == "31.00 (1)"
+    assert base["zh CIDEr: paper (VaTeX)"] == "34.70"
+    assert shared["en BLEU-4: ours"] == "32.00 (1)"
+    assert by_label["Shared Enc-Dec"]["en CIDEr: ours"] == "missing"
+    text = tables.render(table, [block], "text")
+    assert "103.2" in text, "Shared Enc in percent of Base"
+    assert max(map(len, text.splitlines())) < 220

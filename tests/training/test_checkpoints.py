@@ -163,3 +163,36 @@ def test_saving_a_step_again_replaces_it_and_leftovers_of_a_kill_go(tmp_path):
     Checkpoints(tmp_path, PRINT).save_last(1, tree(9), {"best_step": None})
     assert int(restore(tmp_path)[0]["pair"][0]) == 9
     assert [path.name for path in tmp_path.iterdir()] == ["last-00000001"]
+
+
+def test_a_kill_between_the_renames_of_a_replacement_loses_nothing(tmp_path, monkeypatch):
+    save(tmp_path, 1)
+    save(tmp_path, 2)
+    renames, rename = [], type(tmp_path).rename
+
+    def stop_at_the_second(self, target):
+        renames.append(self.name)
+        if len(renames) == 2:
+            raise KeyboardInterrupt  # as good as a kill: no handler of ours takes it
+        return rename(self, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(tmp_path), "rename", stop_at_the_second)
+        with pytest.raises(KeyboardInterrupt):
+            Checkpoints(tmp_path, PRINT).save_last(2, tree(9), {"best_step": None})
+    assert not (tmp_path / "last-00000002").exists()
+    assert int(restore(tmp_path)[0]["pair"][0]) == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["last-00000001", "last-00000002"]
+
+
+def test_a_full_disk_is_our_error_and_keeps_the_checkpoint_before(tmp_path, monkeypatch):
+    save(tmp_path, 1)
+
+    def full(*arguments, **named):
+        raise ValueError("RESOURCE_EXHAUSTED: No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("orbax.checkpoint.PyTreeCheckpointHandler.save", full)
+        with pytest.raises(CheckpointError, match=r"No space left on device.*run the same command"):
+            save(tmp_path, 2)
+    assert [path.name for path in tmp_path.iterdir()] == ["last-00000001"]

@@ -47,10 +47,11 @@ class Features:
 
     Attributes:
         segments: int32 [N]; T of each video, 0 for one without features.
+        digest: of all features' numbers, so that others under the same ids are told apart.
     """
 
-    def __init__(self, read: Callable[[int], np.ndarray], segments: Int32[np.ndarray, "N"]):
-        self._read, self.segments = read, segments
+    def __init__(self, read: Callable[[int], np.ndarray], segments: Int32[np.ndarray, "N"], digest: str = ""):
+        self._read, self.segments, self.digest = read, segments, digest
 
     def __len__(self) -> int:
         return len(self.segments)
@@ -61,7 +62,9 @@ class Features:
 
     def reordered(self, order: Sequence[int]) -> "Features":
         """Features under other numbers: video i gets those of `order[i]`."""
-        return Features(lambda index: self[order[index]], self.segments[np.asarray(order, np.int64)])
+        places = np.asarray(order, np.int64)
+        digest = _short(hashlib.sha256(self.digest.encode() + places.tobytes()))
+        return Features(lambda index: self[order[index]], self.segments[places], digest)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -109,17 +112,23 @@ class Source:
             ) from error
 
     def describe(self, split: str, splits: Sequence[Split]) -> dict[str, Any]:
-        """The `dataset` part of results.json for a run measured on `split`, with the captions' fingerprint."""
+        """The `dataset` part of results.json for a run measured on `split`.
+
+        Its fingerprint is of the captions, and of the features where they are not a simulated world's, whose features
+        are a function of its name and version.
+        """
         digest = hashlib.sha256()
         for part in splits:
             for video in part.videos:
                 digest.update(json.dumps(dataclasses.astuple(video), ensure_ascii=False).encode())
+            if not self.simulated:
+                digest.update(part.features.digest.encode())
         return {
             "name": self.name,
             "version": self.version,
             "split": split,
             "sizes": {part.name: len(part.videos) for part in splits},
-            "fingerprint": digest.hexdigest()[:16],
+            "fingerprint": _short(digest),
             "simulated": self.simulated,
             "stand_in": self.stand_in,
         }
@@ -132,11 +141,12 @@ class Source:
 
 def _read_split(name: str, records: Sequence[dict[str, Any]]) -> Split:
     """One pass over the records, which TFDS decodes whole: captions, and features as long as they fit in memory."""
-    videos, segments, kept, size = [], [], {}, 0
+    videos, segments, kept, size, digest = [], [], {}, 0, hashlib.blake2b()
     for index, record in enumerate(tqdm(records, name, unit="video", leave=False, disable=not sys.stderr.isatty())):
         videos.append(_video(record))
         features = np.asarray(record["features"], np.float32)
         segments.append(len(features))
+        digest.update(features)
         size += features.nbytes
         if size <= CACHE_BYTES:
             kept[index] = features
@@ -144,7 +154,11 @@ def _read_split(name: str, records: Sequence[dict[str, Any]]) -> Split:
     def read(index: int) -> np.ndarray:
         return kept[index] if index in kept else np.asarray(records[index]["features"], np.float32)
 
-    return Split(name, tuple(videos), Features(read, np.array(segments, np.int32)))
+    return Split(name, tuple(videos), Features(read, np.array(segments, np.int32), _short(digest)))
+
+
+def _short(digest: Any) -> str:
+    return digest.hexdigest()[:16]
 
 
 def _text(value: Any) -> str:

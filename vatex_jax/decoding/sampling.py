@@ -49,7 +49,7 @@ def greedy(
 def sample(
     step: Step,
     state: State,
-    key: jax.Array,
+    keys: jax.Array,
     *,
     n: int = 1,
     temperature: float = 1.0,
@@ -59,14 +59,26 @@ def sample(
 ) -> Hypotheses:
     """n independent draws a sentence, in the order drawn; `log_probs` are the model's own, at temperature 1.
 
+    Args:
+        step, state, max_words, length_penalty, banned: as in `beam_search`.
+        keys: a random key a sentence, [B]. A sentence's draws are a function of its own key, whatever else is in the
+            batch and on whichever device: `jax.vmap(jax.random.fold_in, (None, 0))(key, numbers)` makes them.
+        n: draws a sentence.
+        temperature: what log-probabilities are divided by before drawing.
+
     Raises:
-        ValueError: `temperature` is not above 0; `greedy` is the limit at 0.
+        ValueError: `temperature` is no number above 0 (`greedy` is the limit at 0), `n` is below 1, or there is not a
+            key a sentence.
     """
-    if not temperature > 0:
+    if not 0 < temperature < float("inf"):
         raise ValueError(f"temperature is {temperature}: it must be above 0; greedy() takes the most probable word.")
+    batch = jax.tree.leaves(state)[0].shape[0]
+    if n < 1 or keys.shape != (batch,):
+        raise ValueError(f"sample needs n of 1 or more and {batch} keys, one a sentence: n is {n}, keys {keys.shape}.")
 
     def choose(log_probs, time):
-        return jax.random.categorical(jax.random.fold_in(key, time), log_probs / temperature, axis=-1)
+        now = jax.vmap(jax.random.fold_in, (0, None))(keys, time)
+        return jax.vmap(jax.random.categorical)(now, log_probs / temperature)
 
     return _walk(step, state, choose, n, max_words, length_penalty, banned)
 

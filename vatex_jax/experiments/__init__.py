@@ -2,6 +2,7 @@
 
 EXPERIMENTS = {
     "translation": "vatex_jax.experiments.translation",
+    "captioning": "vatex_jax.experiments.captioning",
     "table": "vatex_jax.experiments.table",
 }
 """`config.experiment` to module; imported when chosen, so that host-side experiments never load jax."""

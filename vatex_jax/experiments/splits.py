@@ -36,7 +36,10 @@ def find_splits(
     """
     for name in ("train", "validation"):
         if name not in source.splits:
-            raise DataError(f"{source.name} has no split {name}, and training needs one; it has {source.splits}.")
+            raise DataError(
+                f"{source.name} has no split {name}, and training needs one; it has {', '.join(source.splits)}. A "
+                "split is there only if its file is and one of its videos can be used."
+            )
     found = {name: source.split(name) for name in ("train", "validation")}
     name = wanted or ("test" if source.simulated else "public_test")
     if name in found:

@@ -26,13 +26,16 @@ def run(config: ml_collections.ConfigDict, workdir: Path, mode: str, overwrite: 
     """
     if mode not in MODES:
         raise ConfigError(f"--mode={mode} has no meaning for a table: it must be one of {', '.join(MODES)}.")
-    if config.table not in tables.TABLES:
-        raise ConfigError(f"config.table is {config.table!r}: there are {', '.join(tables.TABLES)}.")
+    if config.get("table") not in tables.TABLES:
+        raise ConfigError(f"config.table is {config.get('table')!r}: there are {', '.join(tables.TABLES)}.")
+    if not config.seeds or len(set(config.seeds)) < len(config.seeds) or min(config.seeds) < 0:
+        raise ConfigError(f"config.seeds is {tuple(config.seeds)}: name one or more, each once, none negative.")
+    if not config.results_dir:
+        raise ConfigError("config.results_dir is empty: name the folder that keeps the table's results.")
     runs = list(planned(config))
     kept = Path(config.results_dir)
     if mode == "describe":
-        for name, planned_run in runs:
-            print(f"{name}: {planned_run.experiment} {planned_run.variant} {planned_run.direction}")
+        describe(config)
         return None
     missing = [(name, one) for name, one in runs if overwrite or not is_done(kept / name, one)]
     print(f"{len(runs)} runs: {len(runs) - len(missing)} are in {kept}, {len(missing)} to go.", flush=True)
@@ -53,16 +56,38 @@ def run(config: ml_collections.ConfigDict, workdir: Path, mode: str, overwrite: 
     return None
 
 
+def describe(config: ml_collections.ConfigDict) -> None:
+    """Prints what would run, a line a row of the table with its models' parameters; needs no data."""
+    table = tables.TABLES[config.table]
+    first = {(one.variant, one.get("direction")): one for _, one in planned(config)}
+    print(f"{table.title}: {len(list(planned(config)))} runs on {config.run.data.name}, seeds {tuple(config.seeds)}")
+    for row in table.rows:
+        counts = {}
+        for (variant, direction), one in first.items():
+            if cells.is_row_of(row, {"variant": variant, "config": one.to_dict()}):
+                count = importlib.import_module(EXPERIMENTS[one.experiment]).parameters(one)
+                counts.setdefault(direction, {})[variant] = count
+        for direction, by_variant in counts.items():
+            where = "" if direction is None else f", {direction}"
+            models = ", ".join(f"{variant} {count:,}" for variant, count in by_variant.items())
+            total = sum(by_variant.values())
+            print(f"{row.label}{where}: {total:,} parameters ({total / 1e6:.1f}M): {models}")
+
+
 def planned(config: ml_collections.ConfigDict) -> Iterator[tuple[str, ml_collections.ConfigDict]]:
     """(name, configuration) of each run, seed by seed, so that a table cut short holds whole seeds."""
     for seed in config.seeds:
-        for direction in config.directions:
+        for direction in config.get("directions", ("",)):
             for variant, changes in config.rows.items():
                 one = config.run.copy_and_resolve_references()
                 one.update(changes)
-                one.variant, one.direction, one.seed = variant, direction, seed
+                one.variant, one.seed = variant, seed
+                if direction:
+                    one.direction = direction
+                if "vocabulary_size" in config:
+                    one.vocabulary_size = config.vocabulary_size
                 data = one.data.name.replace("/", "-")
-                yield f"{data}/{direction}-{variant}-seed{seed}", one
+                yield f"{data}/{direction}{'-' if direction else ''}{variant}-seed{seed}", one
 
 
 def is_done(folder: Path, config: ml_collections.ConfigDict) -> bool:

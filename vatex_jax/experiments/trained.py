@@ -3,8 +3,10 @@
 What differs between experiments (data, model, outputs) is given as an `Experiment`; nothing here knows which it runs.
 """
 
+import contextlib
 import hashlib
 import json
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -18,8 +20,18 @@ from vatex_jax.data.batching import MAX_SHAPES, TrainingBatches
 from vatex_jax.data.sources import Source, Split
 from vatex_jax.errors import ConfigError
 from vatex_jax.experiments.parameters import parameter_table
-from vatex_jax.experiments.workdir import CONFIG_NAME, PLACES, flat, open_workdir, outputs_folder, read_config
+from vatex_jax.experiments.workdir import (
+    CONFIG_NAME,
+    PLACES,
+    flat,
+    locked,
+    open_workdir,
+    outputs_folder,
+    read_config,
+)
 from vatex_jax.reports import results
+from vatex_jax.text.tokenization import make_tokenizer
+from vatex_jax.text.vocabulary import SPECIALS
 from vatex_jax.training import sharding
 from vatex_jax.training.checkpoints import load_best_params
 from vatex_jax.training.compilation import enable_compilation_cache
@@ -33,6 +45,8 @@ FREE = ("decode", "eval", "data.test_split")
 
 SEGMENT_FEATURES = 1024
 """F of I3D and of the simulated features."""
+
+SMALLEST_VOCABULARY = len(SPECIALS) + 1
 
 Report = Callable[[str], object]
 
@@ -131,17 +145,33 @@ def run(
     first, training = jax.process_index() == 0, mode == "train_and_evaluate"
     report = _say if first else _stay_silent
     enable_compilation_cache()
-    with sharding.first_process_first("work folder and data set"):
-        workdir = open_workdir(
-            workdir,
-            config,
-            overwrite=overwrite and training and first,
-            must_exist=not training,
-            may_differ=() if training else FREE,
-        )
-        data = experiment.load(config, workdir, report, references=mode != "predict")
-    timing = {"load_seconds": time.monotonic() - started}
-    if training:
+    with contextlib.ExitStack() as stack:
+        with sharding.first_process_first("work folder and data set"):
+            workdir = open_workdir(
+                workdir,
+                config,
+                overwrite=overwrite and training and first,
+                must_exist=not training,
+                may_differ=() if training else FREE,
+            )
+            if first:
+                stack.enter_context(locked(workdir))
+            data = experiment.load(config, workdir, report, references=mode != "predict")
+        timing = {"load_seconds": time.monotonic() - started}
+        return _run_on(experiment, config, workdir, mode, data, timing, report)
+
+
+def _run_on(
+    experiment: Experiment,
+    config: ml_collections.ConfigDict,
+    workdir: Path,
+    mode: str,
+    data: Data,
+    timing: dict[str, float],
+    report: Report,
+) -> dict[str, Any] | None:
+    """Trains or restores, decodes, and writes what is found."""
+    if mode == "train_and_evaluate":
         task, trained = _train(experiment, config, workdir, data, report)
         params, timing["train_seconds"] = trained.params, trained.host.wall_seconds  # over all resumes
     else:
@@ -149,7 +179,7 @@ def run(
     decoding_started = time.monotonic()
     output = experiment.decode(config, task, params, data)
     timing["decode_seconds"] = time.monotonic() - decoding_started
-    if not first:
+    if jax.process_index() != 0:
         return None
     folder = outputs_folder(workdir, config)
     folder.mkdir(parents=True, exist_ok=True)
@@ -182,15 +212,23 @@ def restore(experiment: Experiment, workdir: str | Path, report: Report = print)
 
 def check_config(config: ml_collections.ConfigDict) -> None:
     """What holds for every experiment; raises ConfigError."""
-    check_train_config(config.train)
-    least = {
-        "seed": 0, "train.batch_size": 1, "data.shapes": 1, "data.max_words": 1, "data.max_segments": 1,
-        "decode.batch_size": 1, "decode.max_words": 1, "decode.beam": 1, "decode.n_best": 1,
-    }  # fmt: skip
     values = flat(config.to_dict())
+    for name, value in values.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ConfigError(f"config.{name} is {value}: it must be a finite number.")
+    sizes = [name for name, value in values.items() if name.startswith("model.") and type(value) is int]
+    least = {
+        "seed": 0, "cpu_devices": 0, "train.batch_size": 1, "data.shapes": 1, "data.max_words": 1, "data.min_count": 1,
+        "data.max_segments": 1, "decode.batch_size": 1, "decode.max_words": 1, "decode.beam": 1, "decode.n_best": 1,
+        "vocabulary_size.en": SMALLEST_VOCABULARY, "vocabulary_size.zh": SMALLEST_VOCABULARY, **dict.fromkeys(sizes, 1),
+    }  # fmt: skip
     for name, smallest in least.items():
         if values[name] < smallest:
             raise ConfigError(f"config.{name} is {values[name]}: it must be {smallest} or more.")
+    most = {"seed": 2**63 - 1, "cpu_devices": 1024, "data.shapes": MAX_SHAPES}
+    for name, largest in most.items():
+        if values[name] > largest:
+            raise ConfigError(f"config.{name} is {values[name]}: it must be {largest} at most.")
     if config.decode.n_best > config.decode.beam:
         raise ConfigError(
             f"config.decode.n_best is {config.decode.n_best}, more than the beam of {config.decode.beam} can give: "
@@ -198,16 +236,16 @@ def check_config(config: ml_collections.ConfigDict) -> None:
         )
     if not 0 <= config.model.dropout < 1:
         raise ConfigError(f"config.model.dropout is {config.model.dropout}: it must be from 0 up to, not including, 1.")
-    if config.data.shapes > MAX_SHAPES:
-        raise ConfigError(f"config.data.shapes is {config.data.shapes}: at most {MAX_SHAPES} are compiled a run.")
     if config.precision not in ("float32", "bfloat16"):
         raise ConfigError(f"config.precision is {config.precision!r}: it must be float32 or bfloat16.")
+    make_tokenizer("zh", config.data.chinese)
+    check_train_config(config.train)
 
 
 def describe(experiment: Experiment, config: ml_collections.ConfigDict) -> None:
     """Prints what would run: data set, parameters by module and in total, schedule; needs no data."""
     sizes = {language: config.vocabulary_size[language] for language in experiment.languages(config)}
-    shapes = jax.eval_shape(experiment.task(config, sizes, 1).init, jax.random.key(0))
+    shapes = _parameter_shapes(experiment, config)
     what = " ".join(part for part in (config.experiment, config.variant, config.get("direction", "")) if part)
     print(f"{what}, on {config.data.name}")
     said = ", ".join(f"{language} {size:,}" for language, size in sizes.items())
@@ -219,6 +257,16 @@ def describe(experiment: Experiment, config: ml_collections.ConfigDict) -> None:
         f"at most {learning.epochs} epochs, patience {learning.patience}; {config.precision} products; "
         f"beam {decode.beam}, length penalty {decode.length_penalty:g}"
     )
+
+
+def parameters(experiment: Experiment, config: ml_collections.ConfigDict) -> int:
+    """How many the model has for the vocabulary sizes that the configuration assumes."""
+    return sum(int(np.prod(leaf.shape)) for leaf in jax.tree.leaves(_parameter_shapes(experiment, config)))
+
+
+def _parameter_shapes(experiment: Experiment, config: ml_collections.ConfigDict) -> Any:
+    sizes = {language: config.vocabulary_size[language] for language in experiment.languages(config)}
+    return jax.eval_shape(experiment.task(config, sizes, 1).init, jax.random.key(0))
 
 
 def _say(text: str) -> None:
@@ -243,8 +291,9 @@ def _fingerprint(config: ml_collections.ConfigDict, data: Data) -> dict[str, str
     digest = hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:16]
     words = {f"vocabulary_{language}": vocabulary.fingerprint for language, vocabulary in data.vocabularies.items()}
     dataset = data.source.describe("train", data.trained_on)
-    segments = hashlib.sha256(b"".join(split.features.segments.tobytes() for split in data.trained_on))
-    return {"config": digest, "captions": dataset["fingerprint"], "segments": segments.hexdigest()[:16], **words}
+    features = ",".join(split.features.digest for split in data.trained_on)
+    kind = "stand-in " if data.source.stand_in else ""
+    return {"config": digest, "captions": dataset["fingerprint"], "features": kind + features, **words}
 
 
 def _train(

@@ -60,12 +60,10 @@ class TranslationExperiment:
                 f"is {config.data.shuffled_video}: tables go by the variant, so choose it after the colon of --config "
                 "instead."
             )
-        for name, value in (
-            ("model.layers", config.model.layers),
-            ("eval.bootstrap_samples", config.eval.bootstrap_samples),
-        ):
-            if value < 1:
-                raise ConfigError(f"config.{name} is {value}: it must be 1 or more.")
+        if config.eval.bootstrap_samples < 1:
+            raise ConfigError(f"config.eval.bootstrap_samples is {config.eval.bootstrap_samples}: set 1 or more.")
+        if config.train.metric != "bleu4":
+            raise ConfigError(f"config.train.metric is {config.train.metric!r}: what is measured is bleu4.")
 
     def languages(self, config: ml_collections.ConfigDict) -> Sequence[str]:
         return languages(config.direction)
@@ -130,3 +128,4 @@ class TranslationExperiment:
 
 run = functools.partial(trained.run, TranslationExperiment())
 restore = functools.partial(trained.restore, TranslationExperiment())
+parameters = functools.partial(trained.parameters, TranslationExperiment())

@@ -3,7 +3,6 @@
 import dataclasses
 import functools
 import io
-import json
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from vatex_jax.data.examples import ParallelText
 from vatex_jax.decoding.beam import beam_search
 from vatex_jax.experiments.decoded import Decoded, make_split_decoder, n_best
 from vatex_jax.experiments.translation_data import TranslationData, world_answers
-from vatex_jax.files import write_bytes_whole, write_json_whole, write_text_whole
+from vatex_jax.files import write_bytes_whole, write_json_lines_whole, write_json_whole
 from vatex_jax.metrics import bleu
 from vatex_jax.metrics.significance import bootstrap_interval
 from vatex_jax.models.translator import Translator, decoding
@@ -129,9 +128,7 @@ def write_predictions(folder: Path, output: Output) -> None:
         video_id, pair = _place(output, row)
         line = {"video_id": video_id, "pair": pair, "source": source, "reference": reference}
         lines.append(line | {"n_best": n_best(output.found, row, vocabulary, tokenizer)})
-    write_text_whole(
-        folder / "predictions.jsonl", "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-    )
+    write_json_lines_whole(folder / "predictions.jsonl", lines)
 
 
 def write_submission(folder: Path, output: Output) -> None:

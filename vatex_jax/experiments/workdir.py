@@ -1,17 +1,24 @@
 """A run's folder: which configuration it holds, and refusing another one."""
 
+import contextlib
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import ml_collections
 
-from vatex_jax.errors import CheckpointError
+try:
+    import fcntl
+except ImportError:  # Windows has none: two runs in one folder are not kept apart there
+    fcntl = None
+
+from vatex_jax.errors import CheckpointError, DataError
 from vatex_jax.files import read_json, write_json_whole
 from vatex_jax.reports.cells import DECODED
 
 CONFIG_NAME = "config.json"
+LOCK_NAME = ".lock"
 
 PLACES = ("data.data_dir",)
 """Fields that say where things lie on this machine, not what is run."""
@@ -77,20 +84,22 @@ def open_workdir(
         CheckpointError: the folder holds another configuration, naming the fields that differ, or other files; there is
             no run in it where there must be one; it cannot be written.
     """
-    workdir = Path(workdir).absolute()
+    workdir = Path(workdir).resolve()  # a run kept elsewhere behind a link stays there
     path = workdir / CONFIG_NAME
     try:
-        if overwrite and path.exists():
-            read_config(path)  # refuses a folder that is no run of ours
-            aside = workdir.with_name(f".{workdir.name}.overwritten")
-            shutil.rmtree(aside, ignore_errors=True)
-            workdir.rename(aside)  # at once, so that a kill leaves no half-emptied run
-            shutil.rmtree(aside)
+        if overwrite and workdir.exists():
+            _empty(workdir)
         if not path.exists():
             return _begin(workdir, path, config, must_exist)
+        differing = differences(read_config(path), config, may_differ)
+        if differing and not must_exist and not _has_begun(workdir):
+            # Nothing was trained here: a mistake in the first command must not bind the next one.
+            for vocabulary in workdir.glob("vocabulary_*.json"):
+                vocabulary.unlink()
+            write_json_whole(path, config.to_dict())
+            return workdir
     except OSError as error:
         raise CheckpointError(f"{workdir}: cannot be used as a run's folder ({error.strerror or error}).") from error
-    differing = differences(read_config(path), config, may_differ)
     if differing:
         raise CheckpointError(
             f"{workdir} holds a run of another configuration:\n{differing}\n"
@@ -99,12 +108,66 @@ def open_workdir(
     return workdir
 
 
+@contextlib.contextmanager
+def locked(workdir: Path) -> Iterator[None]:
+    """Keeps a run's folder to one process; the system lets go of it when the process ends, however it ends.
+
+    Raises:
+        CheckpointError: another process works in the folder.
+    """
+    with (workdir / LOCK_NAME).open("w") as file:
+        _take(file, workdir)
+        yield
+
+
+def _take(file: Any, workdir: Path) -> None:
+    if fcntl is None:
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise CheckpointError(
+            f"Another process works in {workdir}: wait for it, stop it, or give another folder with --workdir."
+        ) from error
+
+
+def _empty(workdir: Path) -> None:
+    """Moves a run away at once, so that a kill leaves no half-emptied one, and removes it; refuses other folders."""
+    if not (workdir / CONFIG_NAME).exists():
+        return
+    if not _is_ours(workdir):
+        raise CheckpointError(
+            f"{workdir / CONFIG_NAME} is no configuration of this program. Give another folder with --workdir."
+        )
+    aside = workdir.with_name(f".{workdir.name}.overwritten")
+    with locked(workdir):
+        shutil.rmtree(aside, ignore_errors=True)
+        workdir.rename(aside)
+        shutil.rmtree(aside)
+
+
+def _is_ours(workdir: Path) -> bool:
+    """Whether a folder's config.json is a run's; a damaged one is, where a run's other files lie beside it."""
+    try:
+        held = read_json(workdir / CONFIG_NAME)
+    except DataError:
+        return _has_begun(workdir)
+    return isinstance(held, dict) and {"experiment", "seed"} <= held.keys()
+
+
+def _has_begun(workdir: Path) -> bool:
+    """Whether a run has left anything that took training."""
+    kept = workdir / "checkpoints"
+    return (workdir / "metrics.jsonl").exists() or (kept.is_dir() and any(kept.iterdir()))
+
+
 def _begin(workdir: Path, path: Path, config: ml_collections.ConfigDict, must_exist: bool) -> Path:
     if must_exist:
         raise CheckpointError(
             f"{workdir} holds no run: train first (--mode=train_and_evaluate) or give the right --workdir."
         )
-    if workdir.exists() and any(not entry.name.endswith(".partial") for entry in workdir.iterdir()):
+    held = [entry.name for entry in workdir.iterdir()] if workdir.exists() else []
+    if any(name != LOCK_NAME and not name.endswith(".partial") for name in held):
         raise CheckpointError(
             f"{workdir} holds files but no {CONFIG_NAME}, so it is no run of this program. "
             "Give another folder with --workdir."
@@ -122,7 +185,10 @@ def read_config(path: Path) -> dict[str, Any]:
     """
     if not path.exists():
         raise CheckpointError(f"{path.parent} holds no run: train first, or give the right folder.")
-    held = read_json(path)
+    try:
+        held = read_json(path)
+    except DataError as error:
+        raise CheckpointError(f"{error} Restore it from a copy, or start anew with --overwrite.") from error
     if not isinstance(held, dict) or not {"experiment", "seed"} <= held.keys():
         raise CheckpointError(f"{path} is no configuration of this program. Give another folder with --workdir.")
     return held

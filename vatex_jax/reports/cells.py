@@ -23,12 +23,16 @@ _FREE_FIELDS = ("seed", "seeds", "workdir")  # the configurations of one cell ma
 _DATASET_KEY = ("name", "version", "split", "fingerprint", "simulated", "stand_in")
 
 
+Where = dict[str, Any]
+"""What a result holds at dotted paths: a value, or a function that says whether a value is meant."""
+
+
 @dataclass(frozen=True)
 class Row:
-    """A row: its label, what its results hold at dotted paths, and the paper's row (None: not in the paper)."""
+    """A row: its label, what its results hold, and the paper's row (None: not in the paper)."""
 
     label: str
-    where: dict[str, Any]
+    where: Where
     published: str | None = None
 
 
@@ -37,20 +41,34 @@ class Column:
     """A column: as Row, with the metric it shows."""
 
     label: str
-    where: dict[str, Any]
+    where: Where
     metric: str
     published: str | None = None
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table of a paper; its other rows are compared with the first."""
+    """A table of a paper.
+
+    Attributes:
+      title, published, experiment: heading, name in published.json, and `experiment` of its results.
+      rows, columns: the cells.
+      baseline: the label of the row that the others are compared with; the first where empty.
+      parameters: the paper's column of model sizes in millions, shown before the others; empty for none. A row of
+        several models, one a language, counts them all.
+    """
 
     title: str
     published: str
     experiment: str
     rows: tuple[Row, ...]
     columns: tuple[Column, ...]
+    baseline: str = ""
+    parameters: str = ""
+
+    @property
+    def base(self) -> Row:
+        return next((row for row in self.rows if row.label == self.baseline), self.rows[0])
 
     def paper(self, row: Row, column: Column) -> float | None:
         """Returns the paper's figure, None where it has none."""
@@ -154,6 +172,11 @@ def blocks(table: Table, runs: Sequence[Run]) -> list[Block]:
     return [_block(table, datasets[key], placed[key]) for key in order]
 
 
+def is_row_of(row: Row, result: dict[str, Any]) -> bool:
+    """Whether a result, or what is known of one before it is run, belongs to a row."""
+    return _matches(result, row.where)
+
+
 def scores(runs: Sequence[Run], metric: str) -> list[float]:
     """Returns a metric of each run.
 
@@ -177,20 +200,41 @@ def compare(rows_a: Sequence[Run], rows_b: Sequence[Run], metric: str = "bleu4")
 
     Returns:
       `seeds` in common; `difference` (mean of a - b), `low`, `high`, `p` of the paired t-test over seeds (NaN for one
-      seed); and, for `bleu4` where every run has its statistics, `bootstrap_difference`, `bootstrap_low`,
-      `bootstrap_high`, `bootstrap_p` over sentences, all seeds' outputs taken together.
+      seed); `percent`, a in percent of b seed by seed, and `percent_half_width`, where every b is above 0; and, for
+      `bleu4` where every run has its statistics, `bootstrap_difference`, `bootstrap_low`, `bootstrap_high`,
+      `bootstrap_p` over sentences, all seeds' outputs taken together.
     """
     by_seed_a, by_seed_b = ({run.seed: run for run in rows} for rows in (rows_a, rows_b))
     common = sorted(by_seed_a.keys() & by_seed_b.keys())
     if not common:
         return None
     a, b = [by_seed_a[seed] for seed in common], [by_seed_b[seed] for seed in common]
-    compared = {"seeds": float(len(common)), **paired_t(scores(a, metric), scores(b, metric))}
+    compared = {"seeds": float(len(common)), **paired_t(scores(a, metric), scores(b, metric)), **_share(a, b, metric)}
     counts = [[run.statistics() for run in rows] for rows in (a, b)] if metric == "bleu4" else [[None]]
     if any(array is None for rows in counts for array in rows):
         return compared
     over_sentences = paired_bootstrap(_stack(a, counts[0]), _stack(b, counts[1]))
     return {**compared, **{f"bootstrap_{name}": value for name, value in over_sentences.items()}}
+
+
+def parameters(block: Block, row: Row) -> int | None:
+    """Returns how many parameters a row's models have together, None where nothing was run."""
+    by_variant = {
+        run.result["variant"]: run.result["parameters"]
+        for (label, _), cell in block.cells.items()
+        if label == row.label
+        for run in cell
+    }
+    return sum(by_variant.values()) if by_variant else None
+
+
+def _share(a: Sequence[Run], b: Sequence[Run], metric: str) -> dict[str, float]:
+    """Mean over seeds of a / b in percent, and half its 95% t-interval; nothing where a b is not above 0."""
+    pairs = list(zip(scores(a, metric), scores(b, metric), strict=True))
+    if any(base <= 0 for _, base in pairs):
+        return {}
+    mean, half = t_interval([100.0 * value / base for value, base in pairs])
+    return {"percent": mean, "percent_half_width": half}
 
 
 def signatures(block: Block, column: Column) -> dict[str, str]:
@@ -248,8 +292,9 @@ def _differing_fields(a: dict[str, Any], b: dict[str, Any], prefix: str = "") ->
     return differ
 
 
-def _matches(result: dict[str, Any], where: dict[str, Any]) -> bool:
-    return all(_at(result, path.split(".")) == wanted for path, wanted in where.items())
+def _matches(result: dict[str, Any], where: Where) -> bool:
+    found = ((_at(result, path.split(".")), wanted) for path, wanted in where.items())
+    return all(wanted(value) if callable(wanted) else value == wanted for value, wanted in found)
 
 
 def _at(value: Any, path: list[str]) -> Any:

@@ -25,20 +25,21 @@ _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00")  # told apart
 
 
 def training_curves(metrics_file: str | os.PathLike, path: str | os.PathLike) -> None:
-    """Draws loss and BLEU against the step from metrics.jsonl, each series under its own name.
+    """Draws loss and scores against the step from metrics.jsonl, each series under its own name.
 
     Raises:
-      DataError: for a line that is not a JSON object with a step, or a file without any loss or BLEU.
+      DataError: for a line that is not a JSON object with a step, or a file without anything to draw.
     """
     series = read_series(metrics_file)
     panels = {
         "loss (nats a word)": {name: points for name, points in series.items() if name.split("/")[-1] == "loss"},
         "BLEU-4": {name: points for name, points in series.items() if name.split("/")[-1] == "bleu4"},
+        "CIDEr": {name: points for name, points in series.items() if name.split("/")[-1] == "cider"},
     }
     panels = {title: curves for title, curves in panels.items() if curves}
     if not panels:
-        raise DataError(f"{metrics_file}: holds neither a loss nor a bleu4 to draw")
-    with _figure(path, width=5.0 * len(panels), height=3.6, columns=len(panels)) as axes:
+        raise DataError(f"{metrics_file}: holds neither a loss nor a bleu4 or cider to draw")
+    with figure_axes(path, width=5.0 * len(panels), height=3.6, columns=len(panels)) as axes:
         for axis, (title, curves) in zip(axes, panels.items(), strict=True):
             for colour, (name, points) in zip(_cycle(), curves.items(), strict=False):
                 # A lone point would be an invisible line.
@@ -85,7 +86,7 @@ def table_bars(table: Table, block: Block, path: str | os.PathLike) -> None:
     paper = [[table.paper(row, column) for row in table.rows] for column in table.columns]
     papers = [[(math.nan if x is None else x, math.nan) for x in column] for column in paper]
     height = 1.2 + 0.28 * len(labels) * len(table.columns)
-    with _figure(path, width=11.0, height=height, columns=2) as axes:
+    with figure_axes(path, width=11.0, height=height, columns=2) as axes:
         for axis, cells, title in (
             (axes[0], ours, f"ours: {block.dataset['name']}, {kind(block.dataset).partition(' (')[0]}"),
             (axes[1], papers, "paper: VaTeX"),
@@ -120,14 +121,14 @@ def attention_heatmap(
             f"an attention map of shape {weights.shape} is not {len(target_words)} words by {len(columns)} columns"
         )
     width = min(24.0, 2.5 + 0.36 * len(columns))
-    with _figure(path, width=width, height=min(24.0, 1.6 + 0.32 * len(target_words)), columns=1) as (axis,):
+    with figure_axes(path, width=width, height=min(24.0, 1.6 + 0.32 * len(target_words)), columns=1) as (axis,):
         image = axis.imshow(weights, cmap="Blues", vmin=0.0, vmax=1.0, aspect="auto", interpolation="nearest")
-        axis.set_yticks(range(len(target_words)), [_literal(word) for word in target_words])
-        axis.set_xticks(range(len(columns)), [_literal(label) for label in columns], rotation=60, ha="right",
+        axis.set_yticks(range(len(target_words)), [literal(word) for word in target_words])
+        axis.set_xticks(range(len(columns)), [literal(label) for label in columns], rotation=60, ha="right",
                         rotation_mode="anchor")  # fmt: skip
         axis.figure.colorbar(image, ax=axis, label="attention weight")
         if title:
-            axis.set_title(_literal(title))
+            axis.set_title(literal(title))
 
 
 def _bars(axis: Any, labels: list[str], groups: list[str], cells: list[list[tuple[float, float]]]) -> None:
@@ -146,7 +147,7 @@ def _bars(axis: Any, labels: list[str], groups: list[str], cells: list[list[tupl
 
 
 @contextmanager
-def _figure(path: str | os.PathLike, width: float, height: float, columns: int) -> Iterator[list[Any]]:
+def figure_axes(path: str | os.PathLike, width: float, height: float, columns: int) -> Iterator[list[Any]]:
     """Yields the axes of a new figure of so many inches, and writes it to `path`, whole, at the end."""
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -172,7 +173,7 @@ def _font_families() -> list[str]:
     return ["DejaVu Sans", "Noto Sans SC"]
 
 
-def _literal(text: str) -> str:
+def literal(text: str) -> str:
     """A dollar sign starts mathematics in matplotlib; in a caption it is money."""
     return text.replace("$", r"\$")
 

@@ -1,7 +1,7 @@
-"""What a person reads at the end of a translation run: the score, what it is worth, some translations."""
+"""What a person reads at the end of a run: the scores, what they are worth, some outputs."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from vatex_jax.metrics.bleu import format_signature
@@ -42,6 +42,72 @@ def translation_summary(
     return "\n\n".join(parts)
 
 
+def captioning_summary(
+    result: dict[str, Any],
+    examples: Sequence[tuple[str, Mapping[str, tuple[str, str]]]],
+    folder: str | os.PathLike,
+) -> str:
+    """Returns the summary of a captioning run as text.
+
+    Args:
+      result: a valid result (`reports.results`) with the COCO metrics by language.
+      examples: (video id, {language: (caption, a reference)}).
+      folder: where the run's files are.
+    """
+    data, metrics, signature = result["dataset"], result["metrics"], result["signature"]
+    size = f", {data['sizes'][data['split']]} videos" if data["split"] in data["sizes"] else ""
+    languages = [name.removesuffix("/cider") for name in metrics if name.count("/") == 1 and name.endswith("/cider")]
+    languages = [name for name in languages if "-" not in name]
+    grid = text_grid(
+        ["", *_CAPTION_COLUMNS.values()],
+        [
+            [name, *(f"{metrics[f'{name}/{metric}']:.{_places(metric)}f}" for metric in _CAPTION_COLUMNS)]
+            for name in languages
+        ],
+        [False] + [True] * len(_CAPTION_COLUMNS),
+    )
+    shown = "\n\n".join(
+        "\n".join(
+            [f"  {video}"]
+            + [line for name, (ours, reference) in said.items()
+               for line in (f"    {name}  ours       {one_line(ours)}", f"        reference  {one_line(reference)}")]
+        )
+        for video, said in examples
+    )  # fmt: skip
+    parts = [
+        f"{result['experiment']} {result['variant']}, seed {result['seed']}, on {data['name']} {data['version']}, "
+        f"{data['split']} split{size}\n{kind(data)}",
+        grid,
+        "\n".join(f"signature of {name}  {format_signature(_of(signature, name), 'cider')}" for name in languages),
+        f"Some captions\n\n{shown}",
+        f"Results are in {os.fspath(folder)}",
+    ]
+    return "\n\n".join(parts)
+
+
+_CAPTION_COLUMNS = {
+    "bleu4": "BLEU-4", "meteor": "METEOR", "rouge_l": "ROUGE-L", "cider": "CIDEr", "distinct2": "distinct-2",
+    "novel": "novel %", "vocabulary": "words used", "length": "length",
+}  # fmt: skip
+
+
+def _places(metric: str) -> int:
+    return {"distinct2": 3, "vocabulary": 0}.get(metric, 1)
+
+
+def _of(signature: dict[str, str], language: str) -> dict[str, str]:
+    """The entries of one language, without its prefix."""
+    prefix = f"{language}/"
+    return {name.removeprefix(prefix): text for name, text in signature.items() if name.startswith(prefix)}
+
+
+def one_line(text: str | None) -> str | None:
+    """A caption as a terminal can show it: white space and control characters as single spaces."""
+    if text is None:
+        return None
+    return " ".join("".join(character if character.isprintable() else " " for character in text).split())
+
+
 def _score_grid(metrics: dict[str, float]) -> str:
     interval = ""
     if "bleu4_low" in metrics and "bleu4_high" in metrics:
@@ -58,5 +124,5 @@ def _score_grid(metrics: dict[str, float]) -> str:
 
 def _example(example: dict[str, str | None]) -> str:
     width = max(len(label) for _, label in _EXAMPLE_LINES)
-    lines = ((label, example.get(field)) for field, label in _EXAMPLE_LINES)
+    lines = ((label, one_line(example.get(field))) for field, label in _EXAMPLE_LINES)
     return "\n".join(f"  {pad(label, width)}  {text}".rstrip() for label, text in lines if text is not None)

@@ -12,8 +12,9 @@ import csv
 import io
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from vatex_jax.errors import DataError, VatexError
 from vatex_jax.metrics.bleu import format_signature
@@ -28,6 +29,7 @@ from vatex_jax.reports.cells import (
     kind,
     load_runs,
     mean_and_half_width,
+    parameters,
     signatures,
 )
 from vatex_jax.reports.grid import markdown_grid, text_grid
@@ -35,6 +37,7 @@ from vatex_jax.reports.grid import markdown_grid, text_grid
 MISSING = "missing"
 _CSV_HEADER = ("table", "dataset", "version", "split", "fingerprint", "kind", "row", "column", "metric", "seeds",
                "mean", "half_width_95", "paper")  # fmt: skip
+GRID_COLUMNS = 4  # of a table beside one another; more go below
 NONE = "-"  # there cannot be a figure, for example the paper's for a row it does not have
 
 TABLES = {
@@ -57,6 +60,35 @@ TABLES = {
 }
 
 
+def _one_of(*values: str) -> Callable[[Any], bool]:
+    return lambda value: value in values
+
+
+def _knows(language: str) -> Callable[[Any], bool]:
+    return lambda languages: isinstance(languages, (list, tuple)) and language in languages
+
+
+TABLES["vatex_table4"] = Table(
+    title="Multilingual video captioning",
+    published="vatex_table4",
+    experiment="captioning",
+    rows=(
+        Row("Base w/o WT (two models)", {"variant": _one_of("base_en_untied", "base_zh_untied")}, "base_untied"),
+        Row("Base (two models)", {"variant": _one_of("base_en", "base_zh")}, "base"),
+        Row("Shared Enc", {"variant": "shared_enc"}, "shared_encoder"),
+        Row("Shared Enc-Dec", {"variant": "shared_enc_dec"}, "shared_encoder_decoder"),
+        Row("shuffled video (control)", {"variant": "shuffled"}),
+    ),
+    columns=tuple(
+        Column(f"{language} {title}", {"config.model.languages": _knows(language)}, *[f"{language}/{metric}"] * 2)
+        for language in ("en", "zh")
+        for metric, title in (("bleu4", "BLEU-4"), ("meteor", "METEOR"), ("rouge_l", "ROUGE-L"), ("cider", "CIDEr"))
+    ),
+    baseline="Base (two models)",
+    parameters="parameters_million",
+)
+
+
 def render(table: Table, found: Sequence[Block], form: str) -> str:
     """Returns the blocks of a table as `text`, `markdown` or `csv`."""
     if form == "csv":
@@ -68,6 +100,10 @@ def render(table: Table, found: Sequence[Block], form: str) -> str:
 def main_grid(table: Table, block: Block) -> tuple[list[str], list[list[str]]]:
     """Returns header and rows: for each column ours, then the paper's figure."""
     header, rows = [""], [[row.label] for row in table.rows]
+    if table.parameters:
+        header += ["parameters: ours", "parameters: paper (VaTeX)"]
+        for row, line in zip(table.rows, rows, strict=True):
+            line += _parameter_texts(table, block, row)
     for column in table.columns:
         header += [f"{column.label}: ours", f"{column.label}: paper (VaTeX)"]
         for row, line in zip(table.rows, rows, strict=True):
@@ -75,13 +111,22 @@ def main_grid(table: Table, block: Block) -> tuple[list[str], list[list[str]]]:
     return header, rows
 
 
+def side_by_side(header: list[str], rows: list[list[str]]) -> Iterator[tuple[list[str], list[list[str]]]]:
+    """Cuts a wide grid into grids of `GRID_COLUMNS` figures and the paper's each, the labels before every one."""
+    for start in range(1, len(header), 2 * GRID_COLUMNS):
+        stop = start + 2 * GRID_COLUMNS
+        yield [header[0], *header[start:stop]], [[line[0], *line[start:stop]] for line in rows]
+
+
 def gap_grid(table: Table, block: Block) -> tuple[list[str], list[list[str]]]:
-    """Returns header and rows comparing every row with the first, where both have seeds in common."""
-    header = ["", "column", "difference", "95% over seeds", "p (paired t)", "95% over sentences", "p (bootstrap)"]
-    header += ["seeds", "paper (VaTeX)"]
-    first, rows = table.rows[0], []
+    """Returns header and rows comparing every row with the baseline, where both have seeds in common."""
+    header = ["", "column", "difference", "95% over seeds", "p (paired t)", "% of it", "95% over sentences"]
+    header += ["p (bootstrap)", "seeds", "paper (VaTeX)"]
+    first, rows = table.base, []
     for column in table.columns:
-        for row in table.rows[1:]:
+        for row in table.rows:
+            if row is first:
+                continue
             runs, base = block.cells[row.label, column.label], block.cells[first.label, column.label]
             compared = compare(runs, base, column.metric)
             if compared is None:
@@ -118,11 +163,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _block_text(table: Table, block: Block, form: str) -> str:
     draw = markdown_grid if form == "markdown" else text_grid
     header, rows = main_grid(table, block)
-    parts = [f"Data: {block.label}", draw(header, rows, [False] + [True] * (len(header) - 1))]
+    parts = [f"Data: {block.label}"]
+    parts += [draw(head, lines, [False] + [True] * (len(head) - 1)) for head, lines in side_by_side(header, rows)]
     header, gaps = gap_grid(table, block)
     if gaps:
         parts += [
-            f'Difference from "{table.rows[0].label}", over the seeds both have',
+            f'Difference from "{table.base.label}", over the seeds both have',
             draw(header, gaps, [False, False] + [True] * (len(header) - 2)),
         ]
     notes = ["Ours: mean over seeds, +- half the 95% t-interval (number of seeds)."]
@@ -130,8 +176,17 @@ def _block_text(table: Table, block: Block, form: str) -> str:
     for column in table.columns:
         signature = signatures(block, column)
         if signature:
-            notes.append(f"Signature of {column.label}: {format_signature(signature, column.metric)}")
+            notes.append(
+                f"Signature of {column.label}: {format_signature(of_language(signature, column), column.metric)}"
+            )
     return "\n\n".join([*parts, ("  \n" if form == "markdown" else "\n").join(notes)])
+
+
+def of_language(signature: dict[str, str], column: Column) -> dict[str, str]:
+    """The entries of the column's language, its prefix taken off, where a signature has them by language."""
+    prefix = f"{column.metric.partition('/')[0]}/"
+    own = {name.removeprefix(prefix): text for name, text in signature.items() if name.startswith(prefix)}
+    return own or signature
 
 
 def _cell_text(block: Block, row: Row, column: Column) -> str:
@@ -142,6 +197,13 @@ def _cell_text(block: Block, row: Row, column: Column) -> str:
     return f"{mean:.2f} ({len(runs)})" if math.isnan(half) else f"{mean:.2f} +- {half:.2f} ({len(runs)})"
 
 
+def _parameter_texts(table: Table, block: Block, row: Row) -> list[str]:
+    """Ours, whole, and the paper's in millions."""
+    ours = parameters(block, row)
+    paper = None if row.published is None else published.figure(table.published, row.published, table.parameters)
+    return [MISSING if ours is None else f"{ours:,}", NONE if paper is None else f"{paper:.1f}M"]
+
+
 def _paper_text(figure: float | None) -> str:
     return NONE if figure is None else f"{figure:.2f}"
 
@@ -150,13 +212,16 @@ def _tests(compared: dict[str, float]) -> list[str]:
     over_seeds = [NONE, NONE]
     if compared["seeds"] > 1:
         over_seeds = [_interval(compared["low"], compared["high"]), _p(compared["p"])]
+    share = f"{compared['percent']:.1f}" if "percent" in compared else NONE
+    if "percent" in compared and compared["seeds"] > 1:
+        share += f" +- {compared['percent_half_width']:.1f}"
     over_sentences = [NONE, NONE]
     if "bootstrap_p" in compared:
         over_sentences = [
             _interval(compared["bootstrap_low"], compared["bootstrap_high"]),
             _p(compared["bootstrap_p"]),
         ]
-    return [*over_seeds, *over_sentences, f"{compared['seeds']:.0f}"]
+    return [*over_seeds, share, *over_sentences, f"{compared['seeds']:.0f}"]
 
 
 def _interval(low: float, high: float) -> str:

@@ -32,6 +32,7 @@ from vatex_jax.files import write_json_whole
 
 KEPT = 2  # newest `last` checkpoints
 SHOWN = 5  # differing names an error lists
+_PARTIAL, _OLD = ".partial-", ".old-"  # a checkpoint being written; one whose place is being taken
 BLOCK = 16 << 20  # bytes; arrays are stored end to end up to about this much
 
 
@@ -93,9 +94,7 @@ class Checkpoints:
             model.
         """
         if jax.process_index() == 0:
-            for leftover in self.folder.glob(".*"):
-                if leftover.is_dir():  # a shared folder's own files (.nfs..., .DS_Store) are not ours
-                    shutil.rmtree(leftover)
+            self._clear_up()
         _wait_for_all("vatex-jax leftovers removed")
         restored, damaged = self._restore_newest(make_template)
         _wait_for_all("vatex-jax checkpoint read")
@@ -124,8 +123,8 @@ class Checkpoints:
         steps = [step for step in dict.fromkeys(named) if (self.folder / f"best-{step:08d}").is_dir()]
         if not steps:
             raise CheckpointError(
-                f"{self.folder} holds no parameters of an evaluated model: train first (--mode=train_and_evaluate) "
-                "or give the right --workdir."
+                f"{self.folder} holds no parameters of an evaluated model: train first (--mode=train_and_evaluate), "
+                "give the right --workdir, or, where they were lost, train anew with --overwrite."
             )
         for step in steps:
             path = self.folder / f"best-{step:08d}"
@@ -136,15 +135,46 @@ class Checkpoints:
                 continue
             self._check_fingerprint(path, record)
             return _fill(path, template, record, arrays), step
-        raise CheckpointError(f"No checkpoint of the best model in {self.folder} is readable: train again.")
+        raise CheckpointError(
+            f"No checkpoint of the best model in {self.folder} is readable: restore the folder from a copy, or train "
+            "anew with --overwrite."
+        )
+
+    def _clear_up(self) -> None:
+        """Puts back what a kill in the middle of a replacement has left nameless; removes what it left half-written."""
+        for old in self.folder.glob(f"{_OLD}*"):
+            path = self.folder / old.name.removeprefix(_OLD)
+            if not path.exists():
+                old.rename(path)
+        for leftover in self.folder.glob(".*"):
+            if leftover.is_dir():  # a shared folder's own files (.nfs..., .DS_Store) are not ours
+                shutil.rmtree(leftover)
 
     def _write(self, name: str, step: int, tree: Any, host: dict) -> Path:
         path = self.folder / name
         if jax.process_index() != 0:
             return path
-        partial, old = self.folder / f".partial-{name}", self.folder / f".old-{name}"
-        for leftover in (partial, old):
-            shutil.rmtree(leftover, ignore_errors=True)
+        partial = self.folder / f"{_PARTIAL}{name}"
+        try:
+            self._clear_up()
+            self._fill_folder(partial, step, tree, host)
+            self._replace(path, partial)
+        except (OSError, ValueError) as error:  # Orbax reports a full disk as a ValueError
+            shutil.rmtree(partial, ignore_errors=True)
+            raise CheckpointError(
+                f"{path}: the checkpoint cannot be written ({error}). The one before is kept: make room, or the folder "
+                "writable, and run the same command."
+            ) from error
+        return path
+
+    def _replace(self, path: Path, partial: Path) -> None:
+        old = self.folder / f"{_OLD}{path.name}"
+        if path.exists():
+            path.rename(old)
+        partial.rename(path)
+        shutil.rmtree(old, ignore_errors=True)
+
+    def _fill_folder(self, partial: Path, step: int, tree: Any, host: dict) -> None:
         partial.mkdir(parents=True)
         arrays = _by_name(jax.device_get(tree))
         record = {
@@ -156,11 +186,6 @@ class Checkpoints:
         write_json_whole(partial / "checkpoint.json", record)
         _handler().save(epath.Path(partial / "arrays"), args=ocp.args.PyTreeSave(_pack(arrays)))
         write_json_whole(partial / "manifest.json", _manifest(partial))
-        if path.exists():
-            path.rename(old)
-        partial.rename(path)
-        shutil.rmtree(old, ignore_errors=True)
-        return path
 
     def _drop_old(self) -> None:
         """Removes all `last` but the newest, and every `best` that none of those kept names."""

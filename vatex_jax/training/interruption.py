@@ -17,7 +17,7 @@ class Interruption:
 
     Attributes:
       requested: SIGTERM has come.
-      raises: let the next SIGTERM raise `Interrupted` at once, for work that can be thrown away.
+      raises: let a SIGTERM raise `Interrupted` at once, for work that can be thrown away.
     """
 
     def __init__(self) -> None:
@@ -41,5 +41,4 @@ class Interruption:
     def _note(self, number: int, frame: FrameType | None) -> None:
         self.requested = True
         if self.raises:
-            self.raises = False
             raise Interrupted

@@ -28,7 +28,7 @@ from vatex_jax.training.interruption import Interrupted, Interruption
 from vatex_jax.training.progress import Progress
 from vatex_jax.training.state import HostState, TrainState, all_finite, new_state
 from vatex_jax.training.task import Batches, Evaluate, Params, Task
-from vatex_jax.training.writers import MetricsWriter
+from vatex_jax.training.writers import MetricsWriter, write_history
 
 IN_FLIGHT = 4  # steps the host may run ahead of the devices, and the steps within which a NaN is noticed
 SCALARS_EVERY = 20  # steps between training events for TensorBoard
@@ -140,6 +140,8 @@ class _Run:
         first = jax.process_index() == 0
         writes = first and not self.host.finished
         self.writer = MetricsWriter(workdir, self.host.history, self.step) if writes else None
+        if first and self.host.finished:
+            write_history(workdir, self.host.history)
         self.progress = Progress(first, batches.steps_per_epoch, config.metric)
         self.saved_at = self.clock = time.monotonic()
 
@@ -158,6 +160,8 @@ class _Run:
             else:
                 self._train_step()
                 self._save_where_asked(interruption)
+        if interruption.requested and jax.process_count() == 1:
+            self._leave()
         best, _ = self.checkpoints.load_best(self.params_template, self.host.best_step)
         return Result(sharding.replicate(self.mesh, best), self.state, self.host)
 
@@ -260,6 +264,7 @@ class _Run:
                 numbers = agree_on_numbers(self.evaluate(self.state.params, self.step // self.batches.steps_per_epoch))
                 interruption.raises = False
             except Interrupted:
+                interruption.raises = False
                 self._save()
                 self._leave()
         self._lap(training=False)
@@ -367,7 +372,9 @@ def make_train_step(
 
 
 def check_config(config: ml_collections.ConfigDict) -> None:
-    """Raises ConfigError where a field that only the loop reads cannot be used."""
+    """Raises ConfigError where a field of the `train` part of a configuration cannot be used."""
+    optimizers.make_optimizer(config, schedules.make_schedule(config, 1))
+    schedules.Plateau(config.plateau_factor, config.plateau_patience, config.metric_mode)
     if config.metric_mode not in ("max", "min"):
         raise ConfigError(f"train.metric_mode is {config.metric_mode!r}: set max or min.")
     for name in ("epochs", "eval_every", "max_steps", "patience", "checkpoint_seconds"):

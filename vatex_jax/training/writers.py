@@ -24,8 +24,7 @@ class MetricsWriter:
         # Imported here because it imports torch where that is installed, which takes seconds.
         from tensorboardX import SummaryWriter
 
-        self._path = Path(workdir) / "metrics.jsonl"
-        write_text_whole(self._path, "".join(_line(entry) for entry in history))
+        self._path = write_history(workdir, history)
         self._events = SummaryWriter(str(workdir), purge_step=step + 1 if step else None)
 
     def evaluation(self, entry: Mapping) -> None:
@@ -44,6 +43,13 @@ class MetricsWriter:
     def close(self) -> None:
         """Writes out what is left."""
         self._events.close()
+
+
+def write_history(workdir: Path, history: Sequence[Mapping]) -> Path:
+    """Writes metrics.jsonl anew from the lines a checkpoint carries; returns its path."""
+    path = Path(workdir) / "metrics.jsonl"
+    write_text_whole(path, "".join(_line(entry) for entry in history))
+    return path
 
 
 def read_metrics(path: Path) -> list[dict]:

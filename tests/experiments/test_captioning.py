@@ -1,0 +1,169 @@
+"""The captioning experiment from end to end on the tiny world, and the schedule of its scheduled sampling."""
+
+import json
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import ml_collections
+import numpy as np
+import pytest
+
+from configs import captioning as config_file
+from vatex_jax.errors import CheckpointError, ConfigError
+from vatex_jax.experiments import captioning
+from vatex_jax.experiments import captioning_outputs as outputs
+from vatex_jax.metrics import coco
+from vatex_jax.reports import caption_sheet, results
+
+VIDEOS = 8  # of the tiny world's test split
+
+
+def tiny_config(variant: str = "") -> ml_collections.ConfigDict:
+    config = config_file.get_config(variant)
+    config.cpu_devices = 0  # the test process has its devices already
+    config.data.update({"name": "vatex_sim/tiny", "min_count": 1, "shapes": 1})
+    config.train.update({"epochs": 1, "batch_size": 40})
+    config.decode.update({"batch_size": 8, "max_words": 6, "beam": 2, "n_best": 2, "samples": 2})
+    return config
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory) -> tuple[Path, dict]:
+    folder = tmp_path_factory.mktemp("captioning")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VATEX_JAX_DATA", str(folder / "data"))
+        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        yield folder / "run", captioning.run(tiny_config(), folder / "run", "train_and_evaluate")
+
+
+def read_lines(path: Path) -> list[dict]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_results_hold_every_metric_of_both_languages(finished):
+    workdir, result = finished
+    assert results.read(workdir / "results.json") == json.loads(json.dumps(result))
+    for language in ("en", "zh"):
+        for name in (*coco.METRICS, "distinct1", "distinct2", "self_bleu4", "novel", "vocabulary", "length"):
+            assert f"{language}/{name}" in result["metrics"]
+        mean, best = (result["metrics"][f"{language}/cider/{suffix}"] for suffix in ("mean", "best"))
+        assert best >= mean
+    assert result["signature"]["en/tokeniser"].startswith("en:ptb")
+    assert result["signature"]["zh/tokeniser"].startswith("zh:jieba")
+    assert result["signature"]["decoding"].startswith("beam:2|")
+
+
+def test_predictions_and_scores_are_one_line_a_video(finished):
+    workdir, result = finished
+    lines = read_lines(workdir / "predictions.jsonl")
+    scores = read_lines(workdir / "caption_scores.jsonl")
+    assert [line["video_id"] for line in lines] == [line["video_id"] for line in scores]
+    assert len(lines) == VIDEOS
+    for line in lines:
+        for language in ("en", "zh"):
+            assert len(line[language]["references"]) == 10
+            assert 1 <= len(line[language]["n_best"]) <= 2
+            assert len(line[language]["samples"]) == 2
+    mean = np.mean([line["zh"]["rouge_l"] for line in scores])
+    assert result["metrics"]["zh/rouge_l"] == pytest.approx(mean)
+
+
+def test_stages_are_both_trained_and_pictures_drawn(finished):
+    workdir, _ = finished
+    assert [line["stage"] for line in read_lines(workdir / "metrics.jsonl")] == [0, 1]
+    names = {path.name for path in (workdir / "figures").iterdir()}
+    assert {"training.png", "captions.png", "attention_en_0.png", "attention_zh_7.png"} <= names
+
+
+def test_predict_writes_a_submission_a_language(finished):
+    workdir, _ = finished
+    assert captioning.run(tiny_config(), workdir, "predict") is None
+    by_language = [
+        json.loads((workdir / f"submission_{name}.json").read_text(encoding="utf-8")) for name in ("en", "zh")
+    ]
+    lines = read_lines(workdir / "predictions.jsonl")
+    assert by_language[1] == {line["video_id"]: line["zh"]["n_best"][0]["text"] for line in lines}
+    assert len(by_language[0]) == VIDEOS
+
+
+def test_a_restored_run_captions_as_before(finished):
+    workdir, _ = finished
+    trained = captioning.restore(workdir, report=lambda line: None)
+    again = outputs.caption(trained.config, trained.task.model, trained.params, trained.data)
+    lines = read_lines(workdir / "predictions.jsonl")
+    assert again.words("en") == [line["en"]["n_best"][0]["tokens"] for line in lines]
+    assert again.sampled("zh") == [[one["tokens"] for one in line["zh"]["samples"]] for line in lines]
+
+
+def test_another_sharing_is_another_run(finished):
+    workdir, _ = finished
+    with pytest.raises(CheckpointError, match="shared_decoder"):
+        captioning.run(tiny_config("shared_enc"), workdir, "evaluate")
+
+
+def test_sheets_of_two_runs_stand_side_by_side(finished, tmp_path):
+    workdir, _ = finished
+    found = caption_sheet.read_predictions(workdir / "predictions.jsonl")
+    lines = caption_sheet.sheet_lines({"one": found, "two": found}, 1)
+    labels = [label for label, _, _ in lines]
+    assert labels[0] == next(iter(found))
+    assert [labels.count(f"{name}, {language}") for name in ("one", "two") for language in ("en", "zh")] == [1] * 4
+    assert sum("reference" in label for label in labels) == 4
+    assert caption_sheet.main([str(workdir), f"--out={tmp_path / 'sheet.png'}"]) == 0
+    assert (tmp_path / "sheet.png").stat().st_size > 10_000
+    assert caption_sheet.main([str(tmp_path), f"--out={tmp_path / 'none.png'}"]) == 2
+
+
+def test_the_share_fed_back_grows_and_is_capped():
+    """The paper's: 0.05, then 0.05 more every 5 epochs, 0.25 from epoch 20 on."""
+    sampling = captioning.Sampling(0.05, 0.05, 5, 0.25)
+    found = [float(sampling.probability(jnp.int32(epoch))) for epoch in (0, 4, 5, 19, 20, 25, 100)]
+    np.testing.assert_allclose(found, [0.05, 0.05, 0.1, 0.2, 0.25, 0.25, 0.25], rtol=1e-6)
+
+
+def test_one_language_has_one_stage_and_teacher_forcing_no_sampling():
+    experiment = captioning.CaptioningExperiment()
+    config = tiny_config("base_zh")
+    config.train.sampling_most = 0.0
+    task = experiment.task(config, {"zh": 50}, 7)
+    assert experiment.stages(config, task) is None
+    assert task.sampling is None
+    both = experiment.task(tiny_config(), {"en": 40, "zh": 50}, 7)
+    assert len(experiment.stages(tiny_config(), both)) == 2
+    config = tiny_config()
+    config.train.finetune_private = False
+    assert experiment.stages(config, both) is None
+
+
+@pytest.mark.parametrize("variant", config_file.VARIANTS)
+def test_every_variant_has_a_loss_and_passes_its_own_checks(variant):
+    config, experiment = config_file.get_config(variant), captioning.CaptioningExperiment()
+    experiment.check(config)
+    task = experiment.task(config, {language: 30 for language in config.model.languages}, 5)
+    shapes = jax.eval_shape(task.init, jax.random.key(0))
+    batch = {"video": np.zeros((2, 4, 1024), np.float32), "video_mask": np.ones((2, 4), bool)}
+    batch |= {f"target_{language}": np.ones((2, 5), np.int32) for language in config.model.languages}
+    loss, _ = jax.eval_shape(task.loss, shapes, batch, jax.random.key(0), np.int32(0))
+    assert (loss.shape, loss.dtype) == ((), np.float32)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("model.languages", ("en", "fr"), "one or more of en, zh"),
+        ("train.sampling_most", 1.5, "from 0 to 1"),
+        ("train.sampling_every", 0, "1 or more"),
+        ("decode.temperature", 0.0, "above 0"),
+        ("data.shuffled_video", True, "the variant is"),
+    ],
+)
+def test_values_that_mean_nothing_are_errors(field, value, said):
+    config = tiny_config()
+    *path, name = field.split(".")
+    place = config
+    for part in path:
+        place = place[part]
+    place[name] = value
+    with pytest.raises(ConfigError, match=said):
+        captioning.CaptioningExperiment().check(config)

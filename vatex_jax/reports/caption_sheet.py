@@ -1,0 +1,123 @@
+"""Captions of several models side by side, with references, as in the VaTeX paper's Figure 12.
+
+python -m vatex_jax.reports.caption_sheet runs/captioning-shared_enc runs/captioning --out=captions.png
+"""
+
+import argparse
+import json
+import os
+import sys
+import textwrap
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from vatex_jax.errors import DataError, VatexError
+from vatex_jax.reports.grid import display_width
+from vatex_jax.reports.plots import figure_axes, literal
+
+REFERENCES = 2
+"""Shown of each video, a language."""
+
+_TITLE, _OURS, _REFERENCE = "#0072b2", "black", "#707070"
+_WIDTH = 92  # columns of text; a Chinese character takes two
+_LINE_INCHES = 0.2
+
+
+def draw_sheet(predictions: Mapping[str, Path], path: str | os.PathLike, videos: int = 12) -> None:
+    """Draws the captions that models gave the first videos of a split, all their languages, and two references.
+
+    Args:
+        predictions: by the models' names, their predictions.jsonl; videos are those of the first.
+        path: the picture, a .png.
+        videos: how many are shown.
+
+    Raises:
+        DataError: a file is none of a captioning run, or lacks one of the videos.
+    """
+    lines = sheet_lines({name: read_predictions(file) for name, file in predictions.items()}, videos)
+    with figure_axes(path, width=11.0, height=0.6 + _LINE_INCHES * len(lines), columns=1) as (axis,):
+        axis.set_axis_off()
+        axis.set(xlim=(0, 1), ylim=(len(lines) + 0.5, -0.5))
+        for number, (label, text, colour) in enumerate(lines):
+            axis.text(0.0, number, literal(label), va="center", fontsize=9, color=colour)
+            axis.text(0.2, number, literal(text), va="center", fontsize=9, color=colour)
+
+
+def sheet_lines(predictions: Mapping[str, Mapping[str, dict[str, Any]]], videos: int) -> list[tuple[str, str, str]]:
+    """(label, text, colour) of each line of a sheet, long texts on several lines."""
+    lines: list[tuple[str, str, str]] = []
+    shown = list(next(iter(predictions.values())))[:videos]
+    for video_id in shown:
+        lines.append((video_id, "", _TITLE))
+        languages: dict[str, None] = {}
+        for name, by_video in predictions.items():
+            if video_id not in by_video:
+                raise DataError(
+                    f"The predictions of {name} lack the video {video_id!r}: compare runs of one test split."
+                )
+            languages |= dict.fromkeys(key for key, value in by_video[video_id].items() if isinstance(value, dict))
+        for language in languages:
+            for name, by_video in predictions.items():
+                said = by_video[video_id].get(language)
+                if said is not None:
+                    lines += _wrapped(f"{name}, {language}", said["n_best"][0]["text"], _OURS)
+            first = next(
+                by_video[video_id][language] for by_video in predictions.values() if language in by_video[video_id]
+            )
+            for reference in first["references"][:REFERENCES]:
+                lines += _wrapped(f"  reference, {language}", reference, _REFERENCE)
+        lines.append(("", "", _OURS))
+    return lines
+
+
+def _wrapped(label: str, text: str, colour: str) -> list[tuple[str, str, str]]:
+    text = " ".join(text.split())
+    # Wide characters count twice, so Chinese is cut by half as many of them.
+    width = max(8, _WIDTH * len(text) // max(1, display_width(text)))
+    pieces = textwrap.wrap(text, width) or [""]
+    return [(label if number == 0 else "", piece, colour) for number, piece in enumerate(pieces)]
+
+
+def read_predictions(path: Path) -> dict[str, dict[str, Any]]:
+    """A captioning run's predictions.jsonl by video.
+
+    Raises:
+        DataError: it cannot be read or is something else.
+    """
+    try:
+        records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        found = {record["video_id"]: record for record in records}
+        for record in records:
+            for value in record.values():
+                if isinstance(value, dict):
+                    value["n_best"][0]["text"], value["references"]
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror or error}).") from error
+    except (ValueError, KeyError, TypeError, IndexError) as error:
+        raise DataError(f"{path}: not the predictions of a captioning run ({error!r}).") from error
+    if not found:
+        raise DataError(f"{path}: holds no video.")
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Draws a sheet; returns the exit status, 2 after an error of the person's."""
+    parser = argparse.ArgumentParser(
+        prog="python -m vatex_jax.reports.caption_sheet", description=__doc__.splitlines()[0]
+    )
+    parser.add_argument("runs", nargs="+", type=Path, help="folders of captioning runs")
+    parser.add_argument("--out", required=True, type=Path, help="the picture, a .png")
+    parser.add_argument("--videos", type=int, default=12)
+    chosen = parser.parse_args(arguments)
+    try:
+        draw_sheet({run.name: run / "predictions.jsonl" for run in chosen.runs}, chosen.out, chosen.videos)
+    except VatexError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    print(chosen.out)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -192,11 +192,13 @@ def test_an_interrupted_batch_ends_the_program(fake_java, monkeypatch):
 def test_no_process_outlives_an_interrupted_python():
     """Ctrl-C while METEOR loads: Python ends by the interrupt, and METEOR has ended before it."""
     script = (
+        "import signal, time\n"
         "from vatex_jax.metrics.meteor import Meteor\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a job in the background ignores it
         "with Meteor() as meteor:\n"
         "    print(meteor.pid, flush=True)\n"
         "    meteor.score(['a'], [['a']])\n"
-        "    while True: pass\n"
+        "    time.sleep(600)\n"
     )
     child = subprocess.Popen(
         [sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -86,3 +86,11 @@ def test_what_is_decoded_otherwise_has_a_folder_by_what_differs(begun):
     config.decode.length_penalty = 0.5
     config.data.test_split = "public_test"
     assert outputs_folder(begun, config) == begun / "decoded" / "test_split=public_test,length_penalty=0.5"
+
+
+def test_a_run_that_is_still_loading_is_not_taken_for_a_mistake(tmp_path):
+    workdir = open_workdir(tmp_path / "run", vmt.get_config())
+    before = (workdir / "config.json").read_bytes()
+    with locked(workdir), pytest.raises(CheckpointError, match="Another process works in"):
+        open_workdir(tmp_path / "run", other_config())
+    assert (workdir / "config.json").read_bytes() == before

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from vatex_jax.errors import DataError
+from vatex_jax.metrics import coco
 from vatex_jax.metrics.significance import paired_bootstrap
 from vatex_jax.reports import cells, results, tables
 
@@ -230,7 +231,11 @@ def test_table4_puts_two_models_into_a_row_and_counts_both(make_result, tmp_path
             for language in languages
             for name in ("bleu4", "meteor", "rouge_l", "cider")
         }
-        result = make_result(experiment="captioning", variant=variant, parameters=count, metrics=metrics)
+        signed = {f"{name}/{key}": text for name in languages for key, text in coco.signature(name).items()}
+        signed["decoding"] = "beam:5"
+        result = make_result(
+            experiment="captioning", variant=variant, parameters=count, metrics=metrics, signature=signed
+        )
         result["config"] = {"seed": 0, "model": {"languages": languages}}
         (tmp_path / variant).mkdir()
         results.write(tmp_path / variant / "results.json", result)

@@ -99,13 +99,11 @@ def caption_examples(
     *,
     max_words: int,
     max_segments: int,
-    without_labels: frozenset[int] = frozenset(),
 ) -> CaptionExamples:
-    """Examples to learn from; videos of the action labels `without_labels` are left out."""
-    kept = [number for number, video in enumerate(split.videos) if video.label not in without_labels]
+    """Examples to learn from."""
     targets: dict[str, list[np.ndarray]] = {language: [] for language in vocabularies}
     place = []
-    for number in kept:
+    for number in range(len(split.videos)):
         most = max(len(text.tokens[language][number]) for language in vocabularies)
         place += [number] * most
         for language, vocabulary in vocabularies.items():

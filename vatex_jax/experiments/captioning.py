@@ -71,6 +71,8 @@ def make_model(config: ml_collections.ConfigDict, sizes: Mapping[str, int]) -> C
 class CaptioningExperiment:
     """`experiments.trained.Experiment` for captioning."""
 
+    name = "captioning"
+
     def check(self, config: ml_collections.ConfigDict) -> None:
         languages, learning = tuple(config.model.languages), config.train
         if not languages or set(languages) - set(LANGUAGES) or len(set(languages)) < len(languages):

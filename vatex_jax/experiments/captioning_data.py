@@ -62,45 +62,59 @@ def load_captioning_data(
     """
     data, languages = config.data, tuple(config.model.languages)
     source = open_source(data.name, data.data_dir or None, report)
+    # Every variant is scored on the same videos: those captioned in all languages the data set has.
+    needed = _languages_of(source, languages)
     splits, test_split = find_splits(
         source,
         data.test_split,
-        lambda split: bool(_captioned(split, languages)),
-        f"captions in {' and '.join(languages)}",
+        lambda split: bool(_captioned(split, needed)),
+        f"captions in {' and '.join(needed)}",
         report,
         None if references else lambda split: len(split.videos) > 0,
     )
     before = trained_on(source, splits, test_split)
-    for role in ("validation", "test") if references else ("validation",):
-        splits[role] = splits[role].subset(_captioned(splits[role], languages), splits[role].name)
-    _check_features(splits["train"], source)
-    tokenizers = {language: make_tokenizer(language, data.chinese) for language in languages}
     held_out = held_out_labels(source, tuple(data.holdout_actions))
+    splits = {role: _usable(role, split, needed, held_out) for role, split in splits.items()}
+    _check_features(splits["train"], source)
+    if held_out and not any(video.label in held_out for video in splits["test"].videos):
+        raise DataError(
+            f"No video of split {test_split} of {source.name} is of an action in config.data.holdout_actions."
+        )
+    tokenizers = {language: make_tokenizer(language, data.chinese) for language in languages}
     vocabularies = {
         language: training_vocabulary(splits["train"], language, tokenizers[language], data.min_count)
         for language in languages
     }
     keep_vocabularies(vocabularies, workdir)
-    if data.shuffled_video:
-        splits = {
-            role: dataclasses.replace(
-                split, features=split.features.reordered(other_videos(len(split.videos), config.seed))
-            )
-            for role, split in splits.items()
-        }
     text = {role: caption_text(split, tokenizers) for role, split in splits.items()}
+    seen = {role: _shuffled(split, config.seed) if data.shuffled_video else split for role, split in splits.items()}
     examples: dict[str, CaptionExamples | VideoExamples] = {
-        role: VideoExamples(splits[role].features, data.max_segments) for role in ("validation", "test")
+        role: VideoExamples(seen[role].features, data.max_segments) for role in ("validation", "test")
     }
     examples["train"] = caption_examples(
-        splits["train"],
-        text["train"],
-        vocabularies,
-        max_words=data.max_words,
-        max_segments=data.max_segments,
-        without_labels=held_out,
+        seen["train"], text["train"], vocabularies, max_words=data.max_words, max_segments=data.max_segments
     )
     return CaptioningData(source, splits, test_split, before, tokenizers, vocabularies, text, examples, held_out)
+
+
+def _languages_of(source: Source, languages: tuple[str, ...]) -> tuple[str, ...]:
+    videos = source.split("train").videos if "train" in source.splits else ()
+    return tuple(name for name in ("en", "zh") if name in languages or any(video.captions(name) for video in videos))
+
+
+def _usable(role: str, split: Split, languages: tuple[str, ...], held_out: frozenset[int]) -> Split:
+    """Training and validation without held-out actions; validation and test without videos that cannot be scored."""
+    rows = list(range(len(split.videos)))
+    if role != "train":
+        rows = _captioned(split, languages) or rows  # a split without any captions is captioned whole
+    if role != "test":
+        rows = [row for row in rows if split.videos[row].label not in held_out]
+    return split if len(rows) == len(split.videos) else split.subset(rows, split.name)
+
+
+def _shuffled(split: Split, seed: int) -> Split:
+    """The control: every video with another one's features."""
+    return dataclasses.replace(split, features=split.features.reordered(other_videos(len(split.videos), seed)))
 
 
 def _captioned(split: Split, languages: tuple[str, ...]) -> list[int]:

@@ -183,16 +183,19 @@ def _prefixed(prefix: str, metrics: dict[str, float]) -> dict[str, float]:
 
 
 def _held_out_apart(output: Output, language: str) -> dict[str, float]:
-    """Means over the videos of held-out actions and over the others; document frequencies are the whole split's."""
+    """The COCO metrics over the videos of held-out actions, and over the others."""
     if not output.data.held_out:
         return {}
-    unseen = np.array([video.label in output.data.held_out for video in output.data.splits["test"].videos])
-    metrics = {}
-    for name, rows in (("heldout", unseen), ("seen", ~unseen)):
-        metrics[f"{language}-{name}/sentences"] = float(rows.sum())
-        if rows.any():
-            for metric, values in output.scores[language].captions.items():
-                metrics[f"{language}-{name}/{metric}"] = float(values[rows].mean())
+    unseen = [video.label in output.data.held_out for video in output.data.splits["test"].videos]
+    texts, references, metrics = output.texts(language), output.references(language), {}
+    for name, wanted in (("heldout", True), ("seen", False)):
+        rows = [row for row, held in enumerate(unseen) if held is wanted]
+        metrics[f"{language}-{name}/sentences"] = float(len(rows))
+        if rows:
+            scores = coco.coco_scores(
+                [texts[row] for row in rows], [references[row] for row in rows], language, output.chinese
+            )
+            metrics |= _prefixed(f"{language}-{name}", scores.corpus)
     return metrics
 
 

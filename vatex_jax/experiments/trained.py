@@ -18,7 +18,7 @@ import numpy as np
 
 from vatex_jax.data.batching import MAX_SHAPES, TrainingBatches
 from vatex_jax.data.sources import Source, Split
-from vatex_jax.errors import ConfigError
+from vatex_jax.errors import CheckpointError, ConfigError
 from vatex_jax.experiments.parameters import parameter_table
 from vatex_jax.experiments.workdir import (
     CONFIG_NAME,
@@ -74,7 +74,13 @@ class Data(Protocol):
 
 @runtime_checkable
 class Experiment(Protocol):
-    """What one experiment is made of."""
+    """What one experiment is made of.
+
+    Attributes:
+        name: `config.experiment`.
+    """
+
+    name: str
 
     def check(self, config: ml_collections.ConfigDict) -> None:
         """Raises ConfigError for what would otherwise fail, or mislead, hours later."""
@@ -206,6 +212,8 @@ def restore(experiment: Experiment, workdir: str | Path, report: Report = print)
     """
     workdir = Path(workdir).absolute()
     config = ml_collections.ConfigDict(read_config(workdir / CONFIG_NAME))
+    if config.experiment != experiment.name:
+        raise CheckpointError(f"{workdir} holds a run of {config.experiment}, not of {experiment.name}.")
     data = experiment.load(config, workdir, report, references=True)
     return Trained(config, data, *_restored(experiment, config, workdir, data))
 

@@ -51,6 +51,8 @@ def make_model(config: ml_collections.ConfigDict, source_words: int, target_word
 class TranslationExperiment:
     """`experiments.trained.Experiment` for translation."""
 
+    name = "translation"
+
     def check(self, config: ml_collections.ConfigDict) -> None:
         languages(config.direction)
         video = "attention" if config.variant == "shuffled" else config.variant

@@ -69,10 +69,14 @@ def load_translation_data(
     data = config.data
     pair = languages(config.direction)
     source = open_source(data.name, data.data_dir or None, report)
+
+    def scored(split: Split) -> bool:
+        return any(video.parallel(pair[1]) for video in split.videos)
+
     splits, test_split = find_splits(
         source,
         data.test_split,
-        lambda split: any(video.parallel(pair[1]) for video in split.videos),
+        scored,
         f"parallel captions in {pair[1]!r}",
         report,
         None if references else lambda split: any(video.captions(pair[0]) for video in split.videos),
@@ -84,7 +88,7 @@ def load_translation_data(
     }
     keep_vocabularies(vocabularies, workdir)
     text = {
-        name: parallel_text(split, config.direction, tokenizers, unpaired=name == "test" and not references)
+        name: parallel_text(split, config.direction, tokenizers, unpaired=name == "test" and not scored(split))
         for name, split in splits.items()
     }
     for name in ("train", "test"):

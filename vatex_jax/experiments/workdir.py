@@ -2,6 +2,7 @@
 
 import contextlib
 import shutil
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -94,9 +95,10 @@ def open_workdir(
         differing = differences(read_config(path), config, may_differ)
         if differing and not must_exist and not _has_begun(workdir):
             # Nothing was trained here: a mistake in the first command must not bind the next one.
-            for vocabulary in workdir.glob("vocabulary_*.json"):
-                vocabulary.unlink()
-            write_json_whole(path, config.to_dict())
+            with locked(workdir):  # unless another process is still loading there
+                for vocabulary in workdir.glob("vocabulary_*.json"):
+                    vocabulary.unlink()
+                write_json_whole(path, config.to_dict())
             return workdir
     except OSError as error:
         raise CheckpointError(f"{workdir}: cannot be used as a run's folder ({error.strerror or error}).") from error
@@ -129,6 +131,10 @@ def _take(file: Any, workdir: Path) -> None:
         raise CheckpointError(
             f"Another process works in {workdir}: wait for it, stop it, or give another folder with --workdir."
         ) from error
+    except OSError as error:  # some network file systems have no locks
+        warnings.warn(
+            f"{workdir}: cannot be locked ({error.strerror}); see that one run at a time uses it.", stacklevel=3
+        )
 
 
 def _empty(workdir: Path) -> None:

@@ -172,6 +172,14 @@ def blocks(table: Table, runs: Sequence[Run]) -> list[Block]:
     return [_block(table, datasets[key], placed[key]) for key in order]
 
 
+def of_language(signature: dict[str, str], column: Column) -> dict[str, str]:
+    """What a signature says of a column: of entries by language those of the column's own, and the common ones."""
+    prefix = f"{column.metric.partition('/')[0]}/"
+    own = {name.removeprefix(prefix): text for name, text in signature.items() if name.startswith(prefix)}
+    common = {name: text for name, text in signature.items() if "/" not in name}
+    return common | own
+
+
 def is_row_of(row: Row, result: dict[str, Any]) -> bool:
     """Whether a result, or what is known of one before it is run, belongs to a row."""
     return _matches(result, row.where)
@@ -252,7 +260,7 @@ def _block(table: Table, dataset: dict[str, Any], placed: dict[tuple[str, str], 
     for column in table.columns:
         runs = [run for row in table.rows for run in cells[row.label, column.label]]
         for run in runs[1:]:
-            if run.result["signature"] != runs[0].result["signature"]:
+            if of_language(run.result["signature"], column) != of_language(runs[0].result["signature"], column):
                 raise DataError(
                     f"{run.folder} and {runs[0].folder}: scores counted in different ways cannot share a column: "
                     f"{run.result['signature']} and {runs[0].result['signature']}"

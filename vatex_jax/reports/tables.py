@@ -29,6 +29,7 @@ from vatex_jax.reports.cells import (
     kind,
     load_runs,
     mean_and_half_width,
+    of_language,
     parameters,
     signatures,
 )
@@ -180,13 +181,6 @@ def _block_text(table: Table, block: Block, form: str) -> str:
                 f"Signature of {column.label}: {format_signature(of_language(signature, column), column.metric)}"
             )
     return "\n\n".join([*parts, ("  \n" if form == "markdown" else "\n").join(notes)])
-
-
-def of_language(signature: dict[str, str], column: Column) -> dict[str, str]:
-    """The entries of the column's language, its prefix taken off, where a signature has them by language."""
-    prefix = f"{column.metric.partition('/')[0]}/"
-    own = {name.removeprefix(prefix): text for name, text in signature.items() if name.startswith(prefix)}
-    return own or signature
 
 
 def _cell_text(block: Block, row: Row, column: Column) -> str:

@@ -106,9 +106,12 @@ def train(
     )
     with Interruption() as interruption:
         try:
-            return run.to_the_end(interruption)
+            result = run.to_the_end(interruption)
         finally:
             run.close()
+    if interruption.requested and jax.process_count() == 1:
+        raise SystemExit(0)  # all is saved; the same command goes on with what follows training
+    return result
 
 
 class _Run:

@@ -1,0 +1,96 @@
+"""What a captioning run reads of a set with gaps: the same test videos for every variant, nothing of held-out actions."""
+
+import json
+
+import ml_collections
+import numpy as np
+import pytest
+
+from configs import captioning as config_file
+from tfds_builders.build import build
+from vatex_jax.errors import ConfigError, DataError
+from vatex_jax.experiments.captioning_data import load_captioning_data
+
+ACTIONS = {
+    "t0": "flying",
+    "t1": "running",
+    "v0": "flying",
+    "v1": "running",
+    "v2": "flying",
+    "v3": "running",
+    "v4": "flying",
+}
+
+
+def video(name: str, chinese: bool = True) -> dict:
+    captions = {"videoID": f"{name}_000000_000010", "enCap": [f"{name} a cat sleeps"] * 3}
+    return captions | ({"chCap": ["猫睡觉"] * 2} if chinese else {})
+
+
+@pytest.fixture
+def load(tmp_path):
+    """A function from a variant and changed data fields to what is loaded."""
+    folder = tmp_path / "files"
+    folder.mkdir()
+    for file, videos in (
+        ("vatex_training_v1.0.json", [video("t0"), video("t1")]),
+        ("vatex_validation_v1.0.json", [video(f"v{i}", chinese=i != 3) for i in range(5)]),
+        ("vatex_public_test_english_v1.1.json", [video("p0", chinese=False)]),
+    ):
+        (folder / file).write_text(json.dumps(videos), encoding="utf-8")
+        for one in videos:
+            np.save(
+                folder / f"{one['videoID']}.npy", np.random.default_rng(len(file)).normal(size=(2, 1024)).astype("f4")
+            )
+    rows = [f"{action},{name},0,10,train" for name, action in ACTIONS.items()]
+    (folder / "kinetics.csv").write_text("\n".join(["label,youtube_id,time_start,time_end,split", *rows, ""]))
+    build("vatex/i3d", manual_dir=folder, data_dir=tmp_path / "data", report=lambda line: None)
+
+    def make(variant: str, references: bool = True, **changes):
+        config: ml_collections.ConfigDict = config_file.get_config(variant)
+        config.data.update({"name": "vatex/i3d", "data_dir": str(tmp_path / "data"), "min_count": 1, **changes})
+        workdir = tmp_path / f"run{len(list(tmp_path.iterdir()))}"
+        workdir.mkdir()
+        return load_captioning_data(config, workdir, lambda line: None, references=references)
+
+    return make
+
+
+def ids(data, role: str) -> list[str]:
+    return [one.video_id[:2] for one in data.splits[role].videos]
+
+
+def test_every_variant_is_scored_on_the_same_videos(load):
+    """The public test split is English alone, and v3 too: Base in English leaves both out as the shared models must."""
+    found = [load(variant) for variant in ("base_en", "base_zh", "shared_enc_dec", "shuffled")]
+    for data in found:
+        assert data.test_split == "validation_half"
+        assert ids(data, "validation") == ["v0", "v1"]
+        assert ids(data, "test") == ["v2", "v4"]
+    described = [data.source.describe(data.test_split, list(data.splits.values())) for data in found]
+    assert all(one == described[0] for one in described)
+
+
+def test_the_control_sees_other_videos(load):
+    plain, control = load("shared_enc_dec").examples["test"], load("shuffled").examples["test"]
+    assert plain.features.digest != control.features.digest
+
+
+def test_held_out_actions_are_in_nothing_that_training_sees(load):
+    data = load("shared_enc_dec", holdout_actions=("flying",))
+    assert ids(data, "train") == ["t1"]
+    assert ids(data, "validation") == ["v1"]
+    assert ids(data, "test") == ["v2", "v4"]
+    assert "t0" not in data.vocabularies["en"].words
+    assert "t1" in data.vocabularies["en"].words
+    with pytest.raises(ConfigError, match=r"'swimming'.*flying, running"):
+        load("base_en", holdout_actions=("swimming",))
+    with pytest.raises(DataError, match="No video of split"):
+        load("base_en", holdout_actions=("running",))
+
+
+def test_a_split_without_captions_is_captioned_whole(load):
+    data = load("shared_enc_dec", references=False, test_split="public_test")
+    assert ids(data, "test") == ["p0"]
+    with pytest.raises(DataError, match="captions in en and zh"):
+        load("shared_enc_dec", test_split="public_test")

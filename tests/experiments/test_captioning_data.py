@@ -1,4 +1,4 @@
-"""What a captioning run reads of a set with gaps: the same test videos for every variant, nothing of held-out actions."""
+"""What a captioning run reads of a set with gaps: the same test videos for all variants, no held-out action."""
 
 import json
 

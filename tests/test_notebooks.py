@@ -21,6 +21,7 @@ import pathlib, sys, types
 shown = types.ModuleType("IPython.display")
 shown.Image, shown.display = (lambda filename: pathlib.Path(filename).stat().st_size), print
 sys.modules["IPython"], sys.modules["IPython.display"] = types.ModuleType("IPython"), shown
+sys.modules["IPython"].version_info = (9, 0)  # matplotlib asks
 """
 
 

@@ -1,6 +1,6 @@
 """Multilingual video captioning (VaTeX, section 4.1, Table 4).
 
-    python run_experiment.py --config=configs/captioning.py                       # simulated data, 2 cores: minutes
+    python run_experiment.py --config=configs/captioning.py                       # simulated data
     python run_experiment.py --config=configs/captioning.py:base_en               # one language
     python run_experiment.py --config=configs/captioning.py:shared_enc_dec-paper  # published sizes, real VaTeX
 

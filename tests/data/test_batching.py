@@ -36,7 +36,7 @@ class OfLengths:
         return self._lengths
 
     def arrays(self, rows, shape, batch_size, *, targets):
-        raise NotImplementedError
+        return {}
 
 
 def real_lengths(count: int, seed: int = 0) -> np.ndarray:

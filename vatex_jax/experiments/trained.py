@@ -252,13 +252,11 @@ def check_config(config: ml_collections.ConfigDict) -> None:
 
 def describe(experiment: Experiment, config: ml_collections.ConfigDict) -> None:
     """Prints what would run: data set, parameters by module and in total, schedule; needs no data."""
-    sizes = {language: config.vocabulary_size[language] for language in experiment.languages(config)}
-    shapes = _parameter_shapes(experiment, config)
     what = " ".join(part for part in (config.experiment, config.variant, config.get("direction", "")) if part)
     print(f"{what}, on {config.data.name}")
-    said = ", ".join(f"{language} {size:,}" for language, size in sizes.items())
+    said = ", ".join(f"{name} {config.vocabulary_size[name]:,}" for name in experiment.languages(config))
     print(f"vocabularies (special tokens included; what training builds may differ): {said}\n")
-    print(parameter_table(shapes))
+    print(parameter_table(_parameter_shapes(experiment, config)))
     learning, decode = config.train, config.decode
     print(
         f"\nAdam, {learning.schedule} learning rate {learning.learning_rate:g}, batch {learning.batch_size}, "

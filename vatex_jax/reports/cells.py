@@ -172,9 +172,9 @@ def blocks(table: Table, runs: Sequence[Run]) -> list[Block]:
     return [_block(table, datasets[key], placed[key]) for key in order]
 
 
-def of_language(signature: dict[str, str], column: Column) -> dict[str, str]:
-    """What a signature says of a column: of entries by language those of the column's own, and the common ones."""
-    prefix = f"{column.metric.partition('/')[0]}/"
+def of_metric(signature: dict[str, str], metric: str) -> dict[str, str]:
+    """What a signature says of a metric: of entries by language those of its own (`en/cider`), and the common ones."""
+    prefix = f"{metric.partition('/')[0]}/"
     own = {name.removeprefix(prefix): text for name, text in signature.items() if name.startswith(prefix)}
     common = {name: text for name, text in signature.items() if "/" not in name}
     return common | own
@@ -260,7 +260,9 @@ def _block(table: Table, dataset: dict[str, Any], placed: dict[tuple[str, str], 
     for column in table.columns:
         runs = [run for row in table.rows for run in cells[row.label, column.label]]
         for run in runs[1:]:
-            if of_language(run.result["signature"], column) != of_language(runs[0].result["signature"], column):
+            if of_metric(run.result["signature"], column.metric) != of_metric(
+                runs[0].result["signature"], column.metric
+            ):
                 raise DataError(
                     f"{run.folder} and {runs[0].folder}: scores counted in different ways cannot share a column: "
                     f"{run.result['signature']} and {runs[0].result['signature']}"

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from vatex_jax.metrics.bleu import format_signature
-from vatex_jax.reports.cells import kind
+from vatex_jax.reports.cells import kind, of_metric
 from vatex_jax.reports.grid import pad, text_grid
 
 _EXAMPLE_LINES = (("source", "source"), ("reference", "reference"), ("ours", "ours"), ("no_video", "no video"))
@@ -78,7 +78,10 @@ def captioning_summary(
         f"{result['experiment']} {result['variant']}, seed {result['seed']}, on {data['name']} {data['version']}, "
         f"{data['split']} split{size}\n{kind(data)}",
         grid,
-        "\n".join(f"signature of {name}  {format_signature(_of(signature, name), 'cider')}" for name in languages),
+        "\n".join(
+            f"signature of {name}  {format_signature(of_metric(signature, f'{name}/cider'), 'cider')}"
+            for name in languages
+        ),
         f"Some captions\n\n{shown}",
         f"Results are in {os.fspath(folder)}",
     ]
@@ -93,12 +96,6 @@ _CAPTION_COLUMNS = {
 
 def _places(metric: str) -> int:
     return {"distinct2": 3, "vocabulary": 0}.get(metric, 1)
-
-
-def _of(signature: dict[str, str], language: str) -> dict[str, str]:
-    """The entries of one language, without its prefix."""
-    prefix = f"{language}/"
-    return {name.removeprefix(prefix): text for name, text in signature.items() if name.startswith(prefix)}
 
 
 def one_line(text: str | None) -> str | None:

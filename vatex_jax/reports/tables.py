@@ -29,7 +29,7 @@ from vatex_jax.reports.cells import (
     kind,
     load_runs,
     mean_and_half_width,
-    of_language,
+    of_metric,
     parameters,
     signatures,
 )
@@ -178,7 +178,7 @@ def _block_text(table: Table, block: Block, form: str) -> str:
         signature = signatures(block, column)
         if signature:
             notes.append(
-                f"Signature of {column.label}: {format_signature(of_language(signature, column), column.metric)}"
+                f"Signature of {column.label}: {format_signature(of_metric(signature, column.metric), column.metric)}"
             )
     return "\n\n".join([*parts, ("  \n" if form == "markdown" else "\n").join(notes)])
 

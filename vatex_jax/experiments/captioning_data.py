@@ -17,7 +17,7 @@ from vatex_jax.data.sources import Source, Split, open_source
 from vatex_jax.errors import ConfigError, DataError
 from vatex_jax.experiments.splits import find_splits, trained_on
 from vatex_jax.experiments.trained import Report
-from vatex_jax.experiments.translation_data import keep_vocabularies
+from vatex_jax.experiments.workdir import keep_vocabularies
 from vatex_jax.text.tokenization import Tokenizer, make_tokenizer
 from vatex_jax.text.vocabulary import Vocabulary
 

@@ -11,11 +11,17 @@ import ml_collections
 import numpy as np
 
 from vatex_jax.data.batching import assemble
-from vatex_jax.decoding.beam import beam_search
 from vatex_jax.decoding.hypotheses import Hypotheses, State
 from vatex_jax.decoding.sampling import sample
 from vatex_jax.experiments.captioning_data import CaptioningData
-from vatex_jax.experiments.decoded import Decoded, SplitDecoder, make_split_decoder, n_best
+from vatex_jax.experiments.decoded import (
+    Decoded,
+    SplitDecoder,
+    beam_search_of,
+    decoding_signature,
+    make_split_decoder,
+    n_best,
+)
 from vatex_jax.files import write_json_lines_whole, write_json_whole
 from vatex_jax.metrics import coco, diversity
 from vatex_jax.metrics.meteor import Meteor
@@ -126,13 +132,7 @@ def make_sampler(
 def caption(config: ml_collections.ConfigDict, model: Captioner, params: Any, data: CaptioningData) -> Output:
     """The test split, by beam search, and samples where the configuration wants them."""
     decode, videos = config.decode, data.examples["test"]
-    search = functools.partial(
-        beam_search,
-        beam=decode.beam,
-        max_words=decode.max_words,
-        length_penalty=decode.length_penalty,
-        n_best=decode.n_best,
-    )
+    search = beam_search_of(decode)
     found, samples = {}, {}
     for number, language in enumerate(model.languages):
         decoder = make_decoder(model, language, search, decode.batch_size, f"captioning in {language}")
@@ -149,7 +149,7 @@ def caption(config: ml_collections.ConfigDict, model: Captioner, params: Any, da
 def signature(config: ml_collections.ConfigDict, output: Output) -> dict[str, str]:
     """How the test scores were counted and decoded."""
     decode = config.decode
-    how = f"beam:{decode.beam}|length_penalty:{decode.length_penalty:g}|max_words:{decode.max_words}"
+    how = decoding_signature(decode)
     if decode.samples:
         how += f"|samples:{decode.samples}|temperature:{decode.temperature:g}"
     by_language = {

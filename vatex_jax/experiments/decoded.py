@@ -1,15 +1,18 @@
 """Whole splits, decoded in batches."""
 
+import functools
 import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
+import ml_collections
 import numpy as np
 from tqdm import tqdm
 
 from vatex_jax.data.batching import Examples, decoding_batches
 from vatex_jax.decoding.batched import Begin, make_decoder
+from vatex_jax.decoding.beam import beam_search
 from vatex_jax.text.tokenization import Tokenizer
 from vatex_jax.text.vocabulary import Vocabulary
 from vatex_jax.training import sharding
@@ -51,6 +54,22 @@ def make_split_decoder(begin: Begin, search: Callable[..., Any], batch_size: int
         return found if found is not None else Decoded(*(np.zeros((0, 1, *end)) for end in ((1,), (), ())))
 
     return run
+
+
+def beam_search_of(decode: ml_collections.ConfigDict) -> Callable[..., Any]:
+    """The beam search of a configuration's `decode` part."""
+    return functools.partial(
+        beam_search,
+        beam=decode.beam,
+        max_words=decode.max_words,
+        length_penalty=decode.length_penalty,
+        n_best=decode.n_best,
+    )
+
+
+def decoding_signature(decode: ml_collections.ConfigDict) -> str:
+    """The same in words, for the signature of a score."""
+    return f"beam:{decode.beam}|length_penalty:{decode.length_penalty:g}|max_words:{decode.max_words}"
 
 
 def _nothing(count: int, like: Any) -> Decoded:

@@ -1,7 +1,6 @@
 """What a translation run reads: the data set, its words as ids, and the world's own answers where it has them."""
 
 import dataclasses
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +16,12 @@ from vatex_jax.data.examples import (
     translation_examples,
 )
 from vatex_jax.data.sources import Source, Split, open_source
-from vatex_jax.errors import CheckpointError, DataError
+from vatex_jax.errors import DataError
 from vatex_jax.experiments.splits import find_splits, trained_on
+from vatex_jax.experiments.trained import Report
+from vatex_jax.experiments.workdir import keep_vocabularies
 from vatex_jax.text.tokenization import Tokenizer, make_tokenizer
 from vatex_jax.text.vocabulary import Vocabulary
-
-Report = Callable[[str], object]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,23 +113,6 @@ def load_translation_data(
     return TranslationData(
         source, splits, test_split, trained_on(source, splits, test_split), tokenizers, vocabularies, text, examples
     )
-
-
-def keep_vocabularies(vocabularies: Mapping[str, Vocabulary], workdir: Path) -> None:
-    """Saves a run's vocabularies, or checks that they are those it has.
-
-    Raises:
-        CheckpointError: they are not.
-    """
-    for language, vocabulary in vocabularies.items():
-        path = workdir / f"vocabulary_{language}.json"
-        if not path.exists():
-            vocabulary.save(path)
-        elif Vocabulary.load(path).fingerprint != vocabulary.fingerprint:
-            raise CheckpointError(
-                f"{path} is not the vocabulary of this data set: the run was made from other captions. "
-                "Give another folder with --workdir, or start anew with --overwrite."
-            )
 
 
 def world_answers(data: TranslationData, direction: str) -> list[dict[str, Any]] | None:

@@ -12,8 +12,7 @@ import numpy as np
 
 from vatex_jax.data.batching import assemble
 from vatex_jax.data.examples import ParallelText
-from vatex_jax.decoding.beam import beam_search
-from vatex_jax.experiments.decoded import Decoded, make_split_decoder, n_best
+from vatex_jax.experiments.decoded import Decoded, beam_search_of, decoding_signature, make_split_decoder, n_best
 from vatex_jax.experiments.translation_data import TranslationData, world_answers
 from vatex_jax.files import write_bytes_whole, write_json_lines_whole, write_json_whole
 from vatex_jax.metrics import bleu
@@ -31,13 +30,7 @@ SHOWN = 4
 def translate(config: ml_collections.ConfigDict, model: Translator, params: Any, data: TranslationData) -> Decoded:
     """The test split, by beam search."""
     decode = config.decode
-    search = functools.partial(
-        beam_search,
-        beam=decode.beam,
-        max_words=decode.max_words,
-        length_penalty=decode.length_penalty,
-        n_best=decode.n_best,
-    )
+    search = beam_search_of(decode)
     begin = functools.partial(decoding, model)
     decoder = make_split_decoder(begin, search, decode.batch_size, "decoding the test split")
     return decoder(params, data.examples["test"])
@@ -88,8 +81,7 @@ class Output:
 
 def signature(config: ml_collections.ConfigDict, output: Output) -> dict[str, str]:
     """How the test score was counted and decoded."""
-    decode = config.decode
-    how = f"beam:{decode.beam}|length_penalty:{decode.length_penalty:g}|max_words:{decode.max_words}"
+    how = decoding_signature(config.decode)
     return bleu.signature(output.data.tokenizers[output.target].signature) | {"decoding": how}
 
 

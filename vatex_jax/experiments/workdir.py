@@ -17,6 +17,7 @@ except ImportError:  # Windows has none: two runs in one folder are not kept apa
 from vatex_jax.errors import CheckpointError, DataError
 from vatex_jax.files import read_json, write_json_whole
 from vatex_jax.reports.cells import DECODED
+from vatex_jax.text.vocabulary import Vocabulary
 
 CONFIG_NAME = "config.json"
 LOCK_NAME = ".lock"
@@ -198,3 +199,20 @@ def read_config(path: Path) -> dict[str, Any]:
     if not isinstance(held, dict) or not {"experiment", "seed"} <= held.keys():
         raise CheckpointError(f"{path} is no configuration of this program. Give another folder with --workdir.")
     return held
+
+
+def keep_vocabularies(vocabularies: Mapping[str, Vocabulary], workdir: Path) -> None:
+    """Saves a run's vocabularies, or checks that they are those it has.
+
+    Raises:
+        CheckpointError: they are not.
+    """
+    for language, vocabulary in vocabularies.items():
+        path = workdir / f"vocabulary_{language}.json"
+        if not path.exists():
+            vocabulary.save(path)
+        elif Vocabulary.load(path).fingerprint != vocabulary.fingerprint:
+            raise CheckpointError(
+                f"{path} is not the vocabulary of this data set: the run was made from other captions. "
+                "Give another folder with --workdir, or start anew with --overwrite."
+            )

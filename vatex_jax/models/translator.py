@@ -15,6 +15,7 @@ from jax.typing import DTypeLike
 from jaxtyping import Array, Bool, Float, Int
 
 from vatex_jax.errors import ConfigError
+from vatex_jax.nn.cross_entropy import surprises
 from vatex_jax.nn.decoders import AttentionDecoder, Memories, Memory, OutputLayer, Weights
 from vatex_jax.nn.encoders import Dense, SentenceEncoder, VideoEncoder, mean_segment
 from vatex_jax.nn.lstm import State
@@ -199,8 +200,6 @@ def translation_loss(
     rngs = {} if key is None else {"dropout": key}
     target = batch["target"]
     logits = model.apply({"params": params}, batch["source"], target, **video, deterministic=key is None, rngs=rngs)
-    chosen = jnp.take_along_axis(logits, target[:, :, None], axis=-1)[:, :, 0]
-    surprise = jax.nn.logsumexp(logits, axis=-1) - chosen
     real = target != PAD
     count = real.sum()
-    return jnp.where(real, surprise, 0.0).sum() / jnp.maximum(count, 1), count
+    return jnp.where(real, surprises(logits, target), 0.0).sum() / jnp.maximum(count, 1), count

@@ -126,6 +126,6 @@ def _paper_training() -> ml_collections.ConfigDict:
 
 def _small_training() -> ml_collections.ConfigDict:
     config = _paper_training()
-    config.update({"epochs": 7, "learning_rate": 3e-3, "schedule": "linear", "weight_decay": 0.0})
+    config.update({"epochs": 5, "learning_rate": 3e-3, "schedule": "linear", "weight_decay": 0.0})
     config.update({"clip": "global_norm", "clip_at": 1.0, "patience": 0, "checkpoint_seconds": 60})
     return config

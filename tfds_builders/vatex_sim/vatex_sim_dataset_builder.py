@@ -50,8 +50,11 @@ def _config(size: str, world_seed: int) -> VatexSimConfig:
 class Builder(tfds.core.GeneratorBasedBuilder):
     """Simulated videos with captions in two languages; beside the records lie `world.json` and `test_pairs.json`."""
 
-    VERSION = tfds.core.Version("1.0.0")
-    RELEASE_NOTES: ClassVar = {"1.0.0": "First world."}
+    VERSION = tfds.core.Version("1.1.0")
+    RELEASE_NOTES: ClassVar = {
+        "1.0.0": "First world.",
+        "1.1.0": "What is done, and with what, weighs more in the features than who does it; captions are unchanged.",
+    }
     BUILDER_CONFIGS: ClassVar = [make_config("default"), make_config("tiny")]
 
     def _info(self) -> tfds.core.DatasetInfo:

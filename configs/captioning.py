@@ -116,14 +116,11 @@ _PAPER_TRAINING = {
     "plateau_factor": 0.5,
     "plateau_patience": 4,
     "eval_every": 0,  # steps; 0: once an epoch
-    "max_steps": 0,  # 0: no limit but the epochs
+    "max_steps": 0,  # of a stage; 0: no limit but the epochs
     "checkpoint_seconds": 600,
-    # Scheduled sampling: the model's own word is fed back with probability
-    # min(most, first + add * (epoch // every)); most 0 is teacher forcing.
-    "sampling_first": 0.05,
-    "sampling_add": 0.05,
-    "sampling_every": 5,
-    "sampling_most": 0.25,
+    # The model's own word is fed back with probability min(most, first + add * (epoch // every)); most 0 is teacher
+    # forcing.
+    "scheduled_sampling": {"first": 0.05, "add": 0.05, "every": 5, "most": 0.25},
     "finetune_private": True,  # a second stage: what languages share stays fixed, the rest is trained on
     "finetune_epochs": 10,
 }
@@ -138,6 +135,6 @@ _SMALL_TRAINING = {
     "patience": 0,
     "plateau_factor": 1.0,
     "checkpoint_seconds": 60,
-    "sampling_every": 2,
+    "scheduled_sampling": {"first": 0.05, "add": 0.05, "every": 2, "most": 0.25},
     "finetune_epochs": 1,
 }

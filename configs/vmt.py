@@ -118,7 +118,7 @@ def _paper_training() -> ml_collections.ConfigDict:
             "plateau_factor": 1.0,
             "plateau_patience": 1,
             "eval_every": 0,  # steps; 0: once an epoch
-            "max_steps": 0,  # 0: no limit but the epochs
+            "max_steps": 0,  # of a stage; 0: no limit but the epochs
             "checkpoint_seconds": 600,
         }
     )

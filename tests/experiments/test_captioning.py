@@ -10,11 +10,14 @@ import numpy as np
 import pytest
 
 from configs import captioning as config_file
+from vatex_jax.data.batching import TrainingBatches
 from vatex_jax.errors import CheckpointError, ConfigError
 from vatex_jax.experiments import captioning
 from vatex_jax.experiments import captioning_outputs as outputs
 from vatex_jax.metrics import coco
+from vatex_jax.models.captioner import Captioner, is_shared
 from vatex_jax.reports import caption_sheet, results
+from vatex_jax.training import loop
 
 VIDEOS = 8  # of the tiny world's test split
 
@@ -117,7 +120,7 @@ def test_sheets_of_two_runs_stand_side_by_side(finished, tmp_path):
 
 def test_the_share_fed_back_grows_and_is_capped():
     """The paper's: 0.05, then 0.05 more every 5 epochs, 0.25 from epoch 20 on."""
-    sampling = captioning.Sampling(0.05, 0.05, 5, 0.25)
+    sampling = captioning.ScheduledSampling(0.05, 0.05, 5, 0.25)
     found = [float(sampling.probability(jnp.int32(epoch))) for epoch in (0, 4, 5, 19, 20, 25, 100)]
     np.testing.assert_allclose(found, [0.05, 0.05, 0.1, 0.2, 0.25, 0.25, 0.25], rtol=1e-6)
 
@@ -125,7 +128,7 @@ def test_the_share_fed_back_grows_and_is_capped():
 def test_one_language_has_one_stage_and_teacher_forcing_no_sampling():
     experiment = captioning.CaptioningExperiment()
     config = tiny_config("base_zh")
-    config.train.sampling_most = 0.0
+    config.train.scheduled_sampling.most = 0.0
     task = experiment.task(config, {"zh": 50}, 7)
     assert experiment.stages(config, task) is None
     assert task.sampling is None
@@ -152,8 +155,8 @@ def test_every_variant_has_a_loss_and_passes_its_own_checks(variant):
     ("field", "value", "said"),
     [
         ("model.languages", ("en", "fr"), "one or more of en, zh"),
-        ("train.sampling_most", 1.5, "from 0 to 1"),
-        ("train.sampling_every", 0, "1 or more"),
+        ("train.scheduled_sampling.most", 1.5, "from 0 to 1"),
+        ("train.scheduled_sampling.every", 0, "1 or more"),
         ("decode.temperature", 0.0, "above 0"),
         ("data.shuffled_video", True, "the variant is"),
     ],
@@ -167,3 +170,55 @@ def test_values_that_mean_nothing_are_errors(field, value, said):
     place[name] = value
     with pytest.raises(ConfigError, match=said):
         captioning.CaptioningExperiment().check(config)
+
+
+class Cut(Exception):
+    """Stands for a kill."""
+
+
+def train_in_two_stages(workdir: Path, cut: bool = False) -> tuple[Captioner, list, loop.Result]:
+    """Trains on the tiny world; returns the model, the parameters at the end of each stage, and the result."""
+    experiment, config = captioning.CaptioningExperiment(), tiny_config()
+    config.train.update({"checkpoint_seconds": 0, "eval_every": 2, "max_steps": 4})
+    data = experiment.load(config, workdir, lambda line: None, references=True)
+    batches = TrainingBatches(data.examples["train"], batch_size=40, seed=0, shapes=1)
+    task = experiment.task(config, {name: len(words) for name, words in data.vocabularies.items()}, 3)
+    measured: list = []
+
+    def evaluate(params, epoch):
+        measured.append(jax.device_get(params))
+        if cut and len(measured) == 3:  # in the second stage, before its first evaluation counts
+            raise Cut
+        return {"cider": float(np.abs(params["decoder"]["query"]).sum() + len(measured))}
+
+    stages = experiment.stages(config, task)
+    result = loop.train(task, batches, config=config.train, seed=0, workdir=workdir, evaluate=evaluate, stages=stages)
+    return task.model, measured, result
+
+
+def test_the_second_stage_moves_what_languages_do_not_share_and_nothing_else(finished, tmp_path):
+    (tmp_path / "run").mkdir()
+    model, measured, _ = train_in_two_stages(tmp_path / "run")
+    assert len(measured) == 4  # two evaluations a stage
+    before, after = (jax.tree_util.tree_leaves_with_path(params) for params in (measured[1], measured[3]))
+    names = [tuple(key.key for key in path) for path, _ in before]
+    same = [old.tobytes() == new.tobytes() for (_, old), (_, new) in zip(before, after, strict=True)]
+    assert {name for name, is_same in zip(names, same, strict=True) if is_same} >= {
+        name for name in names if is_shared(model, name)
+    }
+    moved = [not is_same for name, is_same in zip(names, same, strict=True) if not is_shared(model, name)]
+    assert moved
+    assert all(moved)
+
+
+def test_a_run_cut_in_its_second_stage_ends_as_one_that_was_not(finished, tmp_path):
+    for name in ("whole", "cut"):
+        (tmp_path / name).mkdir()
+    _, _, whole = train_in_two_stages(tmp_path / "whole")
+    with pytest.raises(Cut):
+        train_in_two_stages(tmp_path / "cut", cut=True)
+    _, again, cut = train_in_two_stages(tmp_path / "cut")
+    assert len(again) < 4  # it did not begin anew
+    for ours, theirs in zip(jax.tree.leaves(cut.state), jax.tree.leaves(whole.state), strict=True):
+        assert np.asarray(ours).tobytes() == np.asarray(theirs).tobytes()
+    assert cut.host.stage == whole.host.stage == 1

@@ -1,5 +1,6 @@
 """The table experiment: what it runs, keeps, passes over, refuses and prints; the runs themselves are pretended."""
 
+import json
 import sys
 import types
 
@@ -68,9 +69,22 @@ def test_results_of_another_configuration_are_refused_and_kept(config, runs, tmp
     path = tmp_path / "kept" / "vatex_sim" / "en2zh-none-seed0" / "results.json"
     before = path.read_bytes()
     config.run.train.epochs = 99
-    with pytest.raises(ConfigError, match=r"(?s)train\.epochs: 7 there, 99 now.*--overwrite"):
+    with pytest.raises(ConfigError, match=r"(?s)train\.epochs: \d+ there, 99 now.*--overwrite"):
         table.run(config, tmp_path / "work", "train_and_evaluate")
     assert path.read_bytes() == before
+
+
+def test_results_of_two_versions_of_a_data_set_are_not_mixed(config, runs, tmp_path):
+    table.run(config, tmp_path / "work", "train_and_evaluate")
+    kept = tmp_path / "kept" / "vatex_sim"
+    path = kept / "en2zh-none-seed0" / "results.json"
+    held = results.read(path)
+    held["dataset"]["version"] = "0.9.0"
+    path.write_text(json.dumps(held), encoding="utf-8")
+    (kept / "en2zh-final-seed1" / "results.json").unlink()
+    with pytest.raises(ConfigError, match=r"0\.9\.0.*--overwrite"):
+        table.run(config, tmp_path / "work", "train_and_evaluate")
+    assert not (kept / "en2zh-final-seed1" / "results.json").exists()
 
 
 def test_another_world_is_kept_apart(config, runs, tmp_path):

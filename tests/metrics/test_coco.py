@@ -307,3 +307,24 @@ def test_ptb_tokens():
     captions = ["A man isn't here.", "", '"Hi" - she (says)…', "U.S. dogs; 😀!", "a\rb\u2028c"]
     assert ptb.ptb_tokenize(captions) == ["a man is n't here", "", "hi she -lrb- says -rrb-", "u.s. dogs", "a b c"]
     assert ptb.ptb_tokenize([]) == []
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_several_sets_score_as_each_alone(language):
+    """Whatever ends a set (an abbreviation, nothing) or stands in it."""
+    references = {
+        "en": [["A man runs.", "He runs in the U.S."], ["Two cats sit on a mat."], ["A dog barks at Mr."]],
+        "zh": [["一个男人在跑步。", "他在跑。"], ["两只猫坐在垫子上。"], ["一只狗在叫。"]],
+    }[language]
+    sets = {
+        "en": [["A man runs in the U.S.", "", "A dog barks at Mr."], ["he ||| runs", "two cats sit", None]],
+        "zh": [["一个男人在跑。", "", "一只狗"], ["他在 ||| 跑", "两只猫坐着", None]],
+    }[language]
+    with pytest.warns(UserWarning, match="captions are missing"):
+        together = coco.coco_scores_of_sets(sets, references, language)
+        alone = [coco.coco_scores(hypotheses, references, language) for hypotheses in sets]
+    for one, other in zip(together, alone, strict=True):
+        assert one.corpus == other.corpus
+        assert (one.missing, one.empty) == (other.missing, other.empty)
+        for name in coco.METRICS:
+            np.testing.assert_array_equal(one.captions[name], other.captions[name])

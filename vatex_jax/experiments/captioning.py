@@ -25,7 +25,7 @@ LANGUAGES = ("en", "zh")
 
 
 @dataclasses.dataclass(frozen=True)
-class Sampling:
+class ScheduledSampling:
     """Probability of feeding back the model's own word: min(most, first + add * (epoch // every)).
 
     VaTeX, appendix A: 0.05 at first, 0.05 more every 5 epochs, up to 0.25.
@@ -46,7 +46,7 @@ class CaptioningTask:
     """A captioner and its loss (training.task.Task); `sampling` None is teacher forcing."""
 
     model: Captioner
-    sampling: Sampling | None
+    sampling: ScheduledSampling | None
     steps_per_epoch: int
 
     def init(self, key: jax.Array) -> Any:
@@ -79,10 +79,13 @@ class CaptioningExperiment:
             raise ConfigError(
                 f"config.model.languages is {languages}: name one or more of {', '.join(LANGUAGES)}, once."
             )
-        for name in ("sampling_first", "sampling_add", "sampling_most"):
-            if not 0 <= learning[name] <= 1:
-                raise ConfigError(f"config.train.{name} is {learning[name]}: it must be from 0 to 1.")
-        least = {"sampling_every": learning.sampling_every, "finetune_epochs": learning.finetune_epochs}
+        sampling = learning.scheduled_sampling
+        for name in ("first", "add", "most"):
+            if not 0 <= sampling[name] <= 1:
+                raise ConfigError(
+                    f"config.train.scheduled_sampling.{name} is {sampling[name]}: it must be from 0 to 1."
+                )
+        least = {"scheduled_sampling.every": sampling.every, "finetune_epochs": learning.finetune_epochs}
         for name, value in least.items():
             if value < 1:
                 raise ConfigError(f"config.train.{name} is {value}: it must be 1 or more.")
@@ -108,10 +111,7 @@ class CaptioningExperiment:
         return load_captioning_data(config, workdir, report, references=references)
 
     def task(self, config: ml_collections.ConfigDict, sizes: Mapping[str, int], steps_per_epoch: int) -> CaptioningTask:
-        learning = config.train
-        sampling = Sampling(
-            learning.sampling_first, learning.sampling_add, learning.sampling_every, learning.sampling_most
-        )
+        sampling = ScheduledSampling(**config.train.scheduled_sampling.to_dict())
         return CaptioningTask(make_model(config, sizes), sampling if sampling.most else None, steps_per_epoch)
 
     def judge(

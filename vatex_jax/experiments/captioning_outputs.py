@@ -85,22 +85,17 @@ class Output:
         found, drawn = {}, {}
         with Meteor() as running:
             for language in self.languages:
-                score = functools.partial(
-                    coco.coco_scores,
-                    references=self.references(language),
-                    language=language,
-                    chinese=self.chinese,
-                    running=running,
-                )
-                found[language] = score(self.texts(language))
+                sets = [self.texts(language)]
                 if self.samples:
                     detokenize = self.data.tokenizers[language].detokenize
-                    by_sample = [
-                        score([detokenize(words) for words in captions]).captions
-                        for captions in zip(*self.sampled(language), strict=True)
-                    ]
+                    by_sample = zip(*self.sampled(language), strict=True)
+                    sets += [[detokenize(words) for words in captions] for captions in by_sample]
+                found[language], *by_sample = coco.coco_scores_of_sets(
+                    sets, self.references(language), language, self.chinese, running
+                )
+                if by_sample:
                     drawn[language] = {
-                        name: np.stack([one[name] for one in by_sample], axis=1) for name in coco.METRICS
+                        name: np.stack([one.captions[name] for one in by_sample], axis=1) for name in coco.METRICS
                     }
         return found, drawn
 

@@ -4,7 +4,7 @@ import importlib
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,7 @@ def run(config: ml_collections.ConfigDict, workdir: Path, mode: str, overwrite: 
             one, workdir / name, "train_and_evaluate", overwrite
         )
         if result is not None:  # of several processes, the first alone keeps and prints
+            _require_one_version(kept, runs, result)
             _keep(workdir / name, kept / name)
             print(f"{name}: {time.monotonic() - started:.0f} s", flush=True)
     if missing and result is None:
@@ -106,6 +107,19 @@ def is_done(folder: Path, config: ml_collections.ConfigDict) -> bool:
             "Give another --config.results_dir, or run the table anew with --overwrite."
         )
     return True
+
+
+def _require_one_version(kept: Path, runs: Sequence[tuple[str, Any]], result: dict[str, Any]) -> None:
+    """Raises ConfigError where results kept before are of another version of the data set than a new one."""
+    name, version = result["dataset"]["name"], result["dataset"]["version"]
+    for folder in (kept / run for run, _ in runs):
+        if (folder / results.FILE_NAME).exists():
+            there = results.read(folder / results.FILE_NAME)["dataset"]
+            if there["name"] == name and there["version"] != version:
+                raise ConfigError(
+                    f"{folder} is a result on {name} {there['version']}, and the data set is now {version}. Give "
+                    "another --config.results_dir, or run the table anew with --overwrite."
+                )
 
 
 def _keep(folder: Path, kept: Path) -> None:

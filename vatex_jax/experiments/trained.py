@@ -32,7 +32,7 @@ from vatex_jax.experiments.workdir import (
 from vatex_jax.reports import results
 from vatex_jax.text.tokenization import make_tokenizer
 from vatex_jax.text.vocabulary import SPECIALS
-from vatex_jax.training import sharding
+from vatex_jax.training import optimizers, sharding
 from vatex_jax.training.checkpoints import load_best_params
 from vatex_jax.training.compilation import enable_compilation_cache
 from vatex_jax.training.loop import Result, Stage, train
@@ -256,13 +256,19 @@ def describe(experiment: Experiment, config: ml_collections.ConfigDict) -> None:
     print(f"{what}, on {config.data.name}")
     said = ", ".join(f"{name} {config.vocabulary_size[name]:,}" for name in experiment.languages(config))
     print(f"vocabularies (special tokens included; what training builds may differ): {said}\n")
-    print(parameter_table(_parameter_shapes(experiment, config)))
+    shapes = _parameter_shapes(experiment, config)
+    print(parameter_table(shapes))
     learning, decode = config.train, config.decode
     print(
         f"\nAdam, {learning.schedule} learning rate {learning.learning_rate:g}, batch {learning.batch_size}, "
         f"at most {learning.epochs} epochs, patience {learning.patience}; {config.precision} products; "
         f"beam {decode.beam}, length penalty {decode.length_penalty:g}"
     )
+    task = experiment.task(config, _assumed_sizes(experiment, config), 1)
+    for number, stage in enumerate(experiment.stages(config, task) or (), 1):
+        leaves = jax.tree.leaves(optimizers.frozen_leaves(shapes, stage.frozen))
+        frozen = sum(leaf.size for leaf, is_frozen in zip(jax.tree.leaves(shapes), leaves, strict=True) if is_frozen)
+        print(f"stage {number}: at most {stage.epochs} epochs, {frozen:,} parameters frozen")
 
 
 def parameters(experiment: Experiment, config: ml_collections.ConfigDict) -> int:
@@ -271,8 +277,12 @@ def parameters(experiment: Experiment, config: ml_collections.ConfigDict) -> int
 
 
 def _parameter_shapes(experiment: Experiment, config: ml_collections.ConfigDict) -> Any:
-    sizes = {language: config.vocabulary_size[language] for language in experiment.languages(config)}
-    return jax.eval_shape(experiment.task(config, sizes, 1).init, jax.random.key(0))
+    task = experiment.task(config, _assumed_sizes(experiment, config), 1)
+    return jax.eval_shape(task.init, jax.random.key(0))
+
+
+def _assumed_sizes(experiment: Experiment, config: ml_collections.ConfigDict) -> dict[str, int]:
+    return {language: config.vocabulary_size[language] for language in experiment.languages(config)}
 
 
 def _say(text: str) -> None:

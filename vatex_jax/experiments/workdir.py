@@ -56,10 +56,10 @@ def outputs_folder(workdir: Path, config: ml_collections.ConfigDict) -> Path:
     """Where a run's outputs go: its own folder, or one below it where they are decoded in another way than the run's.
 
     So a run's results.json and predictions.jsonl always belong together: a beam of 1 goes to `decoded/beam=1`. How the
-    outputs are scored (section `eval`) does not count.
+    outputs are scored (section `eval`) and how many are decoded at once does not count.
     """
     there, now = flat(read_config(workdir / CONFIG_NAME)), flat(config.to_dict())
-    names = [name for name in _differing(there, now) if not name.startswith("eval.")]
+    names = [name for name in _differing(there, now) if not name.startswith("eval.") and name != "decode.batch_size"]
     if not names:
         return workdir
     return workdir / DECODED / ",".join(f"{name.rpartition('.')[2]}={now.get(name)}" for name in names)

@@ -78,20 +78,42 @@ def coco_scores(
       ConfigError: an unknown language or unit.
       JavaError: a Java program (METEOR, the PTB tokeniser) fails.
     """
-    _check(hypotheses, references)
+    return coco_scores_of_sets([hypotheses], references, language, chinese, running)[0]
+
+
+def coco_scores_of_sets(
+    sets: Sequence[Sequence[str | None]],
+    references: Sequence[Sequence[str]],
+    language: str,
+    chinese: str = "words",
+    running: meteor.Meteor | None = None,
+) -> list[CocoScores]:
+    """`coco_scores` of several sets of captions of the same videos, whose references are tokenised once."""
+    for hypotheses in sets:
+        _check(hypotheses, references)
     signed = signature(language, chinese, _counts(references))
-    if not hypotheses:
+    if not references:
         nothing = {name: np.zeros(0) for name in METRICS}
-        return CocoScores(dict.fromkeys(METRICS, 0.0), nothing, 0, 0, signed)
+        return [CocoScores(dict.fromkeys(METRICS, 0.0), nothing, 0, 0, signed) for _ in sets]
     with contextlib.nullcontext(running) if running else meteor.Meteor() as program:  # loads while others are counted
-        lines, several = _tokenized(hypotheses, references, language, chinese)
-        corpus, captions = _all_metrics(lines, several, program)
+        lines, several = _tokenized(sets, references, language, chinese)
+        return [_of_set(hypotheses, cut, several, program, signed) for hypotheses, cut in zip(sets, lines, strict=True)]
+
+
+def _of_set(
+    hypotheses: Sequence[str | None],
+    lines: list[str],
+    several: list[list[str]],
+    program: meteor.Meteor,
+    signed: dict[str, str],
+) -> CocoScores:
+    corpus, captions = _all_metrics(lines, several, program)
     wordless = np.array([not line.split() for line in lines])
     missing = sum(hypothesis is None for hypothesis in hypotheses)
     empty = int(wordless.sum()) - missing
     if missing or empty:
         warnings.warn(
-            f"{missing} of {len(lines)} captions are missing and {empty} are empty; they score 0.", stacklevel=2
+            f"{missing} of {len(lines)} captions are missing and {empty} are empty; they score 0.", stacklevel=4
         )
     scored = {name: np.where(wordless, 0.0, 100.0 * values) for name, values in captions.items()}
     percent = {name: 100.0 * value for name, value in corpus.items()}
@@ -183,27 +205,24 @@ def _dictionaries(lines: list[str], several: list[list[str]]) -> tuple[dict[int,
 
 
 def _tokenized(
-    hypotheses: Sequence[str | None], references: Sequence[Sequence[str]], language: str, chinese: str
-) -> tuple[list[str], list[list[str]]]:
-    """Both sides as tokens joined by spaces, without punctuation."""
-    flat = [reference for several in references for reference in several]
-    texts = [hypothesis or "" for hypothesis in hypotheses]
+    sets: Sequence[Sequence[str | None]], references: Sequence[Sequence[str]], language: str, chinese: str
+) -> tuple[list[list[str]], list[list[str]]]:
+    """Each set and the references as tokens joined by spaces, without punctuation."""
+    sides = [[reference for several in references for reference in several]]
+    sides += [[hypothesis or "" for hypothesis in hypotheses] for hypotheses in sets]
     if language == "en":
-        # The tokeniser looks ahead past a line's end; the empty caption keeps the two sides apart.
-        cut = ptb.ptb_tokenize([*flat, "", *texts])
-        flat, texts = cut[: len(flat)], cut[len(flat) + 1 :]
+        # The tokeniser looks ahead past a line's end; an empty caption keeps the sides apart.
+        cut = iter(ptb.ptb_tokenize([text for side in sides for text in (*side, "")]))
+        sides = [[next(cut) for _ in (*side, "")][:-1] for side in sides]
     else:
         tokenizer = make_tokenizer(language, chinese)
-        flat, texts = (
-            [" ".join(without_punctuation(tokenizer.tokenize(one_line(text)))) for text in side]
-            for side in (flat, texts)
-        )
-    rest = iter(flat)
+        sides = [[" ".join(without_punctuation(tokenizer.tokenize(one_line(text)))) for text in side] for side in sides]
+    rest = iter(sides[0])
     lines = [[next(rest) for _ in several] for several in references]
     for row, several in enumerate(lines):
         if not any(line.split() for line in several):
             raise DataError(f"caption {row}: no reference holds a word, but {list(references[row])!r}")
-    return texts, lines
+    return sides[1:], lines
 
 
 def _check(hypotheses: Sequence[object], references: Sequence[Sequence[str]]) -> None:

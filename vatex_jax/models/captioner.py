@@ -133,7 +133,7 @@ class Captioner(nn.Module):
                 written[language], _ = decoder(words, inputs, *_begin(encoded), deterministic=deterministic)
             else:
                 fed_back = fed_back_steps(self.make_rng("sampling"), sampling, inputs.shape)
-                written[language] = decoder.sample(
+                written[language] = decoder.scheduled_sampling(
                     words, inputs, fed_back, FIRST_WORD, *_begin(encoded), deterministic=deterministic
                 )
         return written

@@ -82,7 +82,7 @@ class CaptionDecoder(nn.Module):
         sums = _rows("bh,he->be", hs, self.output_kernel, self.dtype) + self.output_bias
         return Written(self._logits(words, jnp.tanh(sums) * heard), inputs), jnp.swapaxes(weights, 0, 1)
 
-    def sample(
+    def scheduled_sampling(
         self,
         words: Words,
         inputs: Int[Array, "B T"],

@@ -111,7 +111,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--videos", type=int, default=12)
     chosen = parser.parse_args(arguments)
     try:
-        draw_sheet({run.name: run / "predictions.jsonl" for run in chosen.runs}, chosen.out, chosen.videos)
+        names = [run.name for run in chosen.runs]
+        if len(set(names)) < len(names):
+            names = [str(run) for run in chosen.runs]
+        draw_sheet(
+            {name: run / "predictions.jsonl" for name, run in zip(names, chosen.runs, strict=True)},
+            chosen.out,
+            chosen.videos,
+        )
     except VatexError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

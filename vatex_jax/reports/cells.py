@@ -226,14 +226,14 @@ def compare(rows_a: Sequence[Run], rows_b: Sequence[Run], metric: str = "bleu4")
 
 
 def parameters(block: Block, row: Row) -> int | None:
-    """Returns how many parameters a row's models have together, None where nothing was run."""
-    by_variant = {
-        run.result["variant"]: run.result["parameters"]
-        for (label, _), cell in block.cells.items()
-        if label == row.label
-        for run in cell
-    }
-    return sum(by_variant.values()) if by_variant else None
+    """Returns how many parameters a row's models have together, None where one of its cells is empty.
+
+    A row of several models, one a column, would else show the sum of those that happen to be there.
+    """
+    filled = [cell for (label, _), cell in block.cells.items() if label == row.label]
+    if not all(filled):
+        return None
+    return sum({run.result["variant"]: run.result["parameters"] for cell in filled for run in cell}.values())
 
 
 def _share(a: Sequence[Run], b: Sequence[Run], metric: str) -> dict[str, float]:

@@ -53,7 +53,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
     VERSION = tfds.core.Version("1.1.0")
     RELEASE_NOTES: ClassVar = {
         "1.0.0": "First world.",
-        "1.1.0": "What is done, and with what, weighs more in the features than who does it; captions are unchanged.",
+        "1.1.0": "What is done, and with what, weighs as much in the features as who does it; captions as before.",
     }
     BUILDER_CONFIGS: ClassVar = [make_config("default"), make_config("tiny")]
 

@@ -49,7 +49,9 @@ def test_hand_worked_steps():
 
     # Fed back: step 1's best word is 6 (EOS, which is more probable than word 5, is none).
     fed_back = jnp.array([[False, True]])
-    sampled = model.apply({"params": params}, words, jnp.array([[2, 5]]), fed_back, 5, start, memory, method="sample")
+    sampled = model.apply(
+        {"params": params}, words, jnp.array([[2, 5]]), fed_back, 5, start, memory, method="scheduled_sampling"
+    )
     np.testing.assert_array_equal(sampled.inputs, [[2], [6]])
     np.testing.assert_allclose(sampled.logits[0], written.logits[0], atol=1e-6)
     assert np.abs(sampled.logits[1] - written.logits[1]).max() > 0.1

@@ -177,7 +177,7 @@ class Cut(Exception):
 
 
 def train_in_two_stages(workdir: Path, cut: bool = False) -> tuple[Captioner, list, loop.Result]:
-    """Trains on the tiny world; returns the model, the parameters at the end of each stage, and the result."""
+    """Trains on the tiny world; returns the model, the parameters at each evaluation, two a stage, and the result."""
     experiment, config = captioning.CaptioningExperiment(), tiny_config()
     config.train.update({"checkpoint_seconds": 0, "eval_every": 2, "max_steps": 4})
     data = experiment.load(config, workdir, lambda line: None, references=True)

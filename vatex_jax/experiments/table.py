@@ -118,7 +118,8 @@ def _require_one_version(kept: Path, runs: Sequence[tuple[str, Any]], result: di
             if there["name"] == name and there["version"] != version:
                 raise ConfigError(
                     f"{folder} is a result on {name} {there['version']}, and the data set is now {version}. Give "
-                    "another --config.results_dir, or run the table anew with --overwrite."
+                    "another --config.results_dir, where the run just finished will count, or run the table anew with "
+                    "--overwrite."
                 )
 
 

@@ -82,6 +82,7 @@ def test_what_is_decoded_otherwise_has_a_folder_by_what_differs(begun):
     config = vmt.get_config()
     config.eval.bootstrap_samples = 7
     config.data.data_dir = "/elsewhere"
+    config.decode.batch_size = 3
     assert outputs_folder(begun, config) == begun
     config.decode.length_penalty = 0.5
     config.data.test_split = "public_test"

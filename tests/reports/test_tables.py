@@ -252,3 +252,8 @@ def test_table4_puts_two_models_into_a_row_and_counts_both(make_result, tmp_path
     text = tables.render(table, [block], "text")
     assert "103.2" in text, "Shared Enc in percent of Base"
     assert max(map(len, text.splitlines())) < 220
+
+    (tmp_path / "base_zh" / "results.json").unlink()
+    (block,) = cells.blocks(table, cells.load_runs([tmp_path]))
+    assert cells.parameters(block, table.rows[1]) is None  # not Base's English half alone
+    assert cells.parameters(block, table.rows[2]) == 34_900_000

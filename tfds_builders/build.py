@@ -117,6 +117,21 @@ def build(
         raise DataError(f"{what}cannot be read or written while building {name} ({why}).") from error
 
 
+def current_version(name: str) -> str:
+    """The version of a data set's content that `build` makes now.
+
+    Raises:
+      ConfigError: no such data set.
+    """
+    base, _ = _parse_name(name, None)
+    with _quiet_tfds():
+        if base == "vatex":
+            from tfds_builders.vatex.vatex_dataset_builder import Builder
+        else:
+            from tfds_builders.vatex_sim.vatex_sim_dataset_builder import Builder
+        return str(Builder.VERSION)
+
+
 def _parse_name(name: str, features: str | None) -> tuple[str, str]:
     base, _, config = name.partition("/")
     if base not in NAMES:

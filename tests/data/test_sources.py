@@ -8,7 +8,7 @@ import pytest
 
 from configs import vmt
 from tfds_builders import build
-from vatex_jax.data.sources import Source, Split, _read_split, open_source
+from vatex_jax.data.sources import Source, Split, _read_split, current_version, open_source
 from vatex_jax.errors import ConfigError, DataError
 from vatex_jax.experiments.splits import HALF
 from vatex_jax.experiments.translation_data import load_translation_data
@@ -109,3 +109,11 @@ def test_other_features_under_the_same_ids_are_another_data_set():
     prints = [source.describe("train", [part])["fingerprint"] for source in (real, world) for part in (a, other)]
     assert prints[0] != prints[1]
     assert prints[2] == prints[3]
+
+
+@pytest.mark.parametrize("name", ["vatex_sim/tiny", "vatex_sim/default-w3"])
+def test_the_version_told_in_advance_is_the_one_opened(name, tmp_path):
+    builder = build.build("vatex_sim/tiny", data_dir=tmp_path, report=lambda line: None)
+    assert current_version(name) == str(builder.info.version)
+    with pytest.raises(ConfigError, match="vatex_simulated"):
+        current_version("vatex_simulated")

@@ -175,6 +175,17 @@ def _video(record: dict[str, Any]) -> Video:
     )
 
 
+def current_version(name: str) -> str:
+    """The version of a data set that `open_source` would open; reads and prepares nothing.
+
+    Raises:
+        ConfigError: no such data set.
+    """
+    from tfds_builders import build
+
+    return build.current_version(name)
+
+
 def open_source(name: str, data_dir: str | None = None, report: Callable[[str], object] = print) -> Source:
     """Opens a data set by name (`vatex/i3d`, `vatex/none`, `vatex_sim`, `vatex_sim/tiny`, `vatex_sim/default-w7`).
 

@@ -4,18 +4,20 @@ import importlib
 import shutil
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import ml_collections
 
+from vatex_jax.data.sources import current_version
 from vatex_jax.errors import ConfigError
 from vatex_jax.experiments import EXPERIMENTS
 from vatex_jax.experiments.workdir import differences
 from vatex_jax.reports import cells, results, tables
 
 MODES = ("train_and_evaluate", "describe")
+OTHER_FOLDER = "Give another --config.results_dir, or run the table anew with --overwrite."
 
 
 def run(config: ml_collections.ConfigDict, workdir: Path, mode: str, overwrite: bool = False) -> dict[str, Any] | None:
@@ -46,7 +48,6 @@ def run(config: ml_collections.ConfigDict, workdir: Path, mode: str, overwrite: 
             one, workdir / name, "train_and_evaluate", overwrite
         )
         if result is not None:  # of several processes, the first alone keeps and prints
-            _require_one_version(kept, runs, result)
             _keep(workdir / name, kept / name)
             print(f"{name}: {time.monotonic() - started:.0f} s", flush=True)
     if missing and result is None:
@@ -92,35 +93,25 @@ def planned(config: ml_collections.ConfigDict) -> Iterator[tuple[str, ml_collect
 
 
 def is_done(folder: Path, config: ml_collections.ConfigDict) -> bool:
-    """Whether `folder` holds the result of this very configuration.
+    """Whether `folder` holds the result of this very configuration on the data set as it is now.
 
     Raises:
-        ConfigError: it holds another configuration's, naming the fields.
+        ConfigError: it holds another configuration's, naming the fields, or one on another version of the data set.
     """
     path = folder / results.FILE_NAME
     if not path.exists():
         return False
-    differing = differences(results.read(path)["config"], config)
+    there = results.read(path)
+    differing = differences(there["config"], config)
     if differing:
+        raise ConfigError(f"{path} is the result of another configuration:\n{differing}\n{OTHER_FOLDER}")
+    version = current_version(config.data.name)
+    if there["dataset"]["version"] != version:
         raise ConfigError(
-            f"{path} is the result of another configuration:\n{differing}\n"
-            "Give another --config.results_dir, or run the table anew with --overwrite."
+            f"{path} is a result on {config.data.name} {there['dataset']['version']}, which is {version} now. "
+            f"{OTHER_FOLDER}"
         )
     return True
-
-
-def _require_one_version(kept: Path, runs: Sequence[tuple[str, Any]], result: dict[str, Any]) -> None:
-    """Raises ConfigError where results kept before are of another version of the data set than a new one."""
-    name, version = result["dataset"]["name"], result["dataset"]["version"]
-    for folder in (kept / run for run, _ in runs):
-        if (folder / results.FILE_NAME).exists():
-            there = results.read(folder / results.FILE_NAME)["dataset"]
-            if there["name"] == name and there["version"] != version:
-                raise ConfigError(
-                    f"{folder} is a result on {name} {there['version']}, and the data set is now {version}. Give "
-                    "another --config.results_dir, where the run just finished will count, or run the table anew with "
-                    "--overwrite."
-                )
 
 
 def _keep(folder: Path, kept: Path) -> None:

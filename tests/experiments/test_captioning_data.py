@@ -22,9 +22,9 @@ ACTIONS = {
 }
 
 
-def video(name: str, chinese: bool = True) -> dict:
+def video(name: str, chinese: str = "猫睡觉") -> dict:
     captions = {"videoID": f"{name}_000000_000010", "enCap": [f"{name} a cat sleeps"] * 3}
-    return captions | ({"chCap": ["猫睡觉"] * 2} if chinese else {})
+    return captions | ({"chCap": [chinese] * 2} if chinese else {})
 
 
 @pytest.fixture
@@ -34,8 +34,8 @@ def load(tmp_path):
     folder.mkdir()
     for file, videos in (
         ("vatex_training_v1.0.json", [video("t0"), video("t1")]),
-        ("vatex_validation_v1.0.json", [video(f"v{i}", chinese=i != 3) for i in range(5)]),
-        ("vatex_public_test_english_v1.1.json", [video("p0", chinese=False)]),
+        ("vatex_validation_v1.0.json", [*map(video, ("v0", "v1", "v2", "v4")), video("v3", ""), video("v5", "。！")]),
+        ("vatex_public_test_english_v1.1.json", [video("p0", "")]),
     ):
         (folder / file).write_text(json.dumps(videos), encoding="utf-8")
         for one in videos:
@@ -61,12 +61,15 @@ def ids(data, role: str) -> list[str]:
 
 
 def test_every_variant_is_scored_on_the_same_videos(load):
-    """The public test split is English alone, and v3 too: Base in English leaves both out as the shared models must."""
+    """The public test split is English alone, and v3 too: Base in English leaves both out as the shared models must.
+
+    So it does v5, whose Chinese is punctuation: nothing could be scored against that.
+    """
     found = [load(variant) for variant in ("base_en", "base_zh", "shared_enc_dec", "shuffled")]
     for data in found:
         assert data.test_split == "validation_half"
-        assert ids(data, "validation") == ["v0", "v1"]
-        assert ids(data, "test") == ["v2", "v4"]
+        assert ids(data, "validation") == ["v0", "v1", "v2"]
+        assert ids(data, "test") == ["v4"]
     described = [data.source.describe(data.test_split, list(data.splits.values())) for data in found]
     assert all(one == described[0] for one in described)
 
@@ -80,7 +83,7 @@ def test_held_out_actions_are_in_nothing_that_training_sees(load):
     data = load("shared_enc_dec", holdout_actions=("flying",))
     assert ids(data, "train") == ["t1"]
     assert ids(data, "validation") == ["v1"]
-    assert ids(data, "test") == ["v2", "v4"]
+    assert ids(data, "test") == ["v4"]
     assert "t0" not in data.vocabularies["en"].words
     assert "t1" in data.vocabularies["en"].words
     with pytest.raises(ConfigError, match=r"'swimming'.*flying, running"):

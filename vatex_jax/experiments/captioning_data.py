@@ -18,6 +18,7 @@ from vatex_jax.errors import ConfigError, DataError
 from vatex_jax.experiments.splits import find_splits, trained_on
 from vatex_jax.experiments.trained import Report
 from vatex_jax.experiments.workdir import keep_vocabularies
+from vatex_jax.metrics.coco import without_punctuation
 from vatex_jax.text.tokenization import Tokenizer, make_tokenizer
 from vatex_jax.text.vocabulary import Vocabulary
 
@@ -118,11 +119,11 @@ def _shuffled(split: Split, seed: int) -> Split:
 
 
 def _captioned(split: Split, languages: tuple[str, ...]) -> list[int]:
-    """The videos that have captions in every language."""
+    """The videos that have a caption in every language that is more than punctuation, which scores leave out."""
     return [
         number
         for number, video in enumerate(split.videos)
-        if all(any(text.strip() for text in video.captions(language)) for language in languages)
+        if all(any(without_punctuation(text.split()) for text in video.captions(language)) for language in languages)
     ]
 
 

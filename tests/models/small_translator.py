@@ -1,16 +1,10 @@
-"""A small translator and a batch for it; as a command, its loss and gradients over all devices of all processes.
-
-python small_translator.py GRADIENTS.npz KIND
-"""
-
-import sys
+"""A small translator and a batch for it."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from vatex_jax.models.translator import Translator, translation_loss
-from vatex_jax.training import sharding
+from vatex_jax.models.translator import Translator
 
 KINDS = ("none", "average", "final", "attention")
 SOURCE_WORDS, TARGET_WORDS, FEATURES = 9, 12, 7
@@ -72,30 +66,3 @@ def sixteen_rows(kind):
     """Rows from one word to all, so that devices hold very different numbers of words; the last row is padding."""
     lengths = [(1 + i % 7, 1 + (i * i) % 9, (5 * i) % 6) for i in range(15)] + [(0, 0, 0)]
     return batch(kind, lengths)
-
-
-def loss_and_gradients(kind, mesh):
-    """By name: loss, tokens, and each parameter's gradient, over a global batch split over the mesh."""
-    translator = model(kind)
-    params = sharding.replicate(mesh, jax.tree.map(np.asarray, parameters(translator)))
-    data = sharding.shard_batch(mesh, sixteen_rows(kind))
-
-    @jax.jit
-    def compute(params, data):
-        result = jax.value_and_grad(lambda p: translation_loss(translator, p, data, None), has_aux=True)(params)
-        return jax.lax.with_sharding_constraint(result, sharding.replicated(mesh))
-
-    (loss, tokens), gradients = compute(params, data)
-    named = {jax.tree_util.keystr(path): leaf for path, leaf in jax.tree_util.tree_leaves_with_path(gradients)}
-    return {name: np.asarray(x) for name, x in {"loss": loss, "tokens": tokens, **named}.items()}
-
-
-def main():
-    sharding.initialize_distributed()
-    result = loss_and_gradients(sys.argv[2], sharding.make_mesh())
-    if jax.process_index() == 0:
-        np.savez(sys.argv[1], devices=jax.device_count(), **result)
-
-
-if __name__ == "__main__":
-    main()

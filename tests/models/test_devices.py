@@ -1,4 +1,4 @@
-"""The translator's loss and gradients are the same however many devices and processes share the batch."""
+"""Losses and gradients of both models are the same however many devices and processes share the batch."""
 
 import os
 import socket
@@ -6,25 +6,28 @@ import subprocess
 import sys
 from pathlib import Path
 
-import jax
 import numpy as np
 import pytest
 
-SCRIPT = Path(__file__).with_name("small_translator.py")
+SCRIPT = Path(__file__).with_name("gradients_on_devices.py")
 
 
-def start(out, kind, devices, **environment):
+def start(out, devices, **environment):
     variables = {**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONPATH": str(SCRIPT.parents[2]), **environment}
     variables["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={devices}"
-    command = [sys.executable, str(SCRIPT), str(out), kind]
+    command = [sys.executable, str(SCRIPT), str(out)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=variables)
 
 
 @pytest.fixture(scope="module")
-def one_device(small):
-    mesh = jax.sharding.Mesh(jax.devices()[:1], ("data",))
-    result = small.loss_and_gradients("attention", mesh)
-    assert result["tokens"] == sum(1 + (i * i) % 9 for i in range(15))
+def one_device(tmp_path_factory):
+    out = tmp_path_factory.mktemp("devices") / "one.npz"
+    process = start(out, 1)
+    assert process.wait() == 0, process.stdout.read()
+    result = dict(np.load(out))
+    assert result.pop("devices") == 1
+    assert result["translator tokens"] == sum(1 + (i * i) % 9 for i in range(15))
+    assert result["captioner tokens"] == sum(1 + i % 7 + (i * i) % 9 for i in range(15))
     return result
 
 
@@ -32,13 +35,13 @@ def one_device(small):
 def test_eight_devices_equal_one(one_device, tmp_path, layout):
     out = tmp_path / "gradients.npz"
     if layout == "1 process of 8":
-        processes = [start(out, "attention", 8)]
+        processes = [start(out, 8)]
     else:
         with socket.socket() as free:
             free.bind(("localhost", 0))
             address = f"localhost:{free.getsockname()[1]}"
         shared = {"JAX_COORDINATOR_ADDRESS": address, "JAX_NUM_PROCESSES": "2"}
-        processes = [start(out, "attention", 4, JAX_PROCESS_ID=str(i), **shared) for i in range(2)]
+        processes = [start(out, 4, JAX_PROCESS_ID=str(i), **shared) for i in range(2)]
     try:
         outputs = [process.communicate()[0] for process in processes]
         assert all(process.returncode == 0 for process in processes), outputs

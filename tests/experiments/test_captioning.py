@@ -118,6 +118,16 @@ def test_sheets_of_two_runs_stand_side_by_side(finished, tmp_path):
     assert caption_sheet.main([str(tmp_path), f"--out={tmp_path / 'none.png'}"]) == 2
 
 
+def test_describe_tells_what_the_second_stage_leaves_as_it_is(monkeypatch, tmp_path, capsys):
+    """Shared Enc shares the encoder alone: 4,723,200 parameters (see test_captioner.py) stay fixed."""
+    monkeypatch.setenv("VATEX_JAX_DATA", str(tmp_path / "nothing"))
+    assert captioning.run(config_file.get_config("shared_enc-paper"), tmp_path / "run", "describe") is None
+    printed = capsys.readouterr().out
+    assert "stage 1: at most 50 epochs, 0 parameters frozen" in printed
+    assert "stage 2: at most 10 epochs, 4,723,200 parameters frozen" in printed
+    assert not list(tmp_path.iterdir())
+
+
 def test_the_share_fed_back_grows_and_is_capped():
     """The paper's: 0.05, then 0.05 more every 5 epochs, 0.25 from epoch 20 on."""
     sampling = captioning.ScheduledSampling(0.05, 0.05, 5, 0.25)

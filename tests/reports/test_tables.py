@@ -245,6 +245,8 @@ def test_table4_puts_two_models_into_a_row_and_counts_both(make_result, tmp_path
     base, shared = by_label["Base (two models)"], by_label["Shared Enc"]
     assert base["parameters: ours"] == "39,700,000"
     assert base["parameters: paper (VaTeX)"] == "39.7M"
+    assert shared["parameters: ours"] == "34,900,000 (-12.1%)"  # 4.8 of 39.7 million saved
+    assert by_label["Base w/o WT (two models)"]["parameters: paper (VaTeX)"] == "52.5M (+32.2%)"
     assert base["en CIDEr: ours"] == base["zh CIDEr: ours"] == "31.00 (1)"
     assert base["zh CIDEr: paper (VaTeX)"] == "34.70"
     assert shared["en BLEU-4: ours"] == "32.00 (1)"

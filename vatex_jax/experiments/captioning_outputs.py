@@ -234,16 +234,11 @@ def write_scores(folder: Path, output: Output) -> None:
     write_json_lines_whole(folder / SCORES_NAME, lines)
 
 
-def draw(folder: Path, output: Output, model: Captioner, params: Any) -> None:
-    """Pictures: the training curve, a sheet of captions beside references, and the attention behind the captions."""
+def draw(figures: Path, output: Output, model: Captioner, params: Any) -> None:
+    """Pictures: a sheet of captions beside references, and the attention behind the captions."""
     from vatex_jax.reports import caption_sheet, plots
 
-    figures = folder / "figures"
-    figures.mkdir(exist_ok=True)
-    if (folder / "metrics.jsonl").exists():
-        plots.training_curves(folder / "metrics.jsonl", figures / "training.png")
-    caption_sheet.draw_sheet({"this model": folder / "predictions.jsonl"}, figures / "captions.png", SHOWN)
-    params = jax.device_get(params)  # this process draws alone
+    caption_sheet.draw_sheet({"this model": figures.parent / "predictions.jsonl"}, figures / "captions.png", SHOWN)
     videos = output.data.splits["test"].videos
     for language in output.languages:
         words = output.words(language)

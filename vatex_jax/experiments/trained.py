@@ -32,7 +32,7 @@ from vatex_jax.experiments.workdir import (
 from vatex_jax.reports import results
 from vatex_jax.text.tokenization import make_tokenizer
 from vatex_jax.text.vocabulary import SPECIALS
-from vatex_jax.training import optimizers, sharding
+from vatex_jax.training import optimizers, sharding, writers
 from vatex_jax.training.checkpoints import load_best_params
 from vatex_jax.training.compilation import enable_compilation_cache
 from vatex_jax.training.loop import Result, Stage, train
@@ -118,8 +118,8 @@ class Experiment(Protocol):
     def write_statistics(self, folder: Path, output: Any) -> None:
         """What paired tests against other runs need; before results.json, which says that a run is done."""
 
-    def draw(self, folder: Path, output: Any, task: Any, params: Any) -> None:
-        """Pictures."""
+    def draw(self, figures: Path, output: Any, task: Any, params: Any) -> None:
+        """Pictures of the outputs, into a folder that is there; the training curve is drawn already."""
 
     def summary(self, folder: Path, output: Any, result: dict[str, Any]) -> str:
         """The tidy page at the end."""
@@ -198,9 +198,19 @@ def _run_on(
     experiment.write_statistics(folder, output)
     results.write(folder / results.FILE_NAME, result)
     if config.eval.figures:
-        experiment.draw(folder, output, task, params)
+        _draw(experiment, folder, output, task, jax.device_get(params))  # this process draws alone
     report("\n" + experiment.summary(folder, output, result))
     return result
+
+
+def _draw(experiment: Experiment, folder: Path, output: Any, task: Any, params: Any) -> None:
+    from vatex_jax.reports import plots
+
+    figures = folder / "figures"
+    figures.mkdir(exist_ok=True)
+    if (folder / writers.METRICS_NAME).exists():
+        plots.training_curves(folder / writers.METRICS_NAME, figures / "training.png")
+    experiment.draw(figures, output, task, params)
 
 
 def restore(experiment: Experiment, workdir: str | Path, report: Report = print) -> Trained:

@@ -121,8 +121,8 @@ class TranslationExperiment:
     def write_statistics(self, folder: Path, output: outputs.Output) -> None:
         outputs.write_statistics(folder, output)
 
-    def draw(self, folder: Path, output: outputs.Output, task: TranslationTask, params: Any) -> None:
-        outputs.draw(folder, output, task.model, params)
+    def draw(self, figures: Path, output: outputs.Output, task: TranslationTask, params: Any) -> None:
+        outputs.draw(figures, output, task.model, params)
 
     def summary(self, folder: Path, output: outputs.Output, result: dict[str, Any]) -> str:
         return outputs.summary(folder, output, result)

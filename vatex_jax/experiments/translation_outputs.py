@@ -140,15 +140,10 @@ def write_statistics(folder: Path, output: Output) -> None:
     write_bytes_whole(folder / STATISTICS_NAME, buffer.getvalue())
 
 
-def draw(folder: Path, output: Output, model: Translator, params: Any) -> None:
-    """Pictures of the training curve and of the attention behind a few translations."""
+def draw(figures: Path, output: Output, model: Translator, params: Any) -> None:
+    """Pictures of the attention behind a few translations."""
     from vatex_jax.reports import plots
 
-    figures = folder / "figures"
-    figures.mkdir(exist_ok=True)
-    if (folder / "metrics.jsonl").exists():
-        plots.training_curves(folder / "metrics.jsonl", figures / "training.png")
-    params = jax.device_get(params)  # this process draws alone
     rows = telling_rows(output)
     for row, weights in zip(rows, attention_weights(output, model, params, rows), strict=True):
         for memory, matrix in weights.items():

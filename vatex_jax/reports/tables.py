@@ -192,10 +192,20 @@ def _cell_text(block: Block, row: Row, column: Column) -> str:
 
 
 def _parameter_texts(table: Table, block: Block, row: Row) -> list[str]:
-    """Ours, whole, and the paper's in millions."""
-    ours = parameters(block, row)
-    paper = None if row.published is None else published.figure(table.published, row.published, table.parameters)
-    return [MISSING if ours is None else f"{ours:,}", NONE if paper is None else f"{paper:.1f}M"]
+    """Ours, whole, and the paper's in millions; each with how much more or less that is than the baseline's."""
+
+    def paper(row: Row) -> float | None:
+        return None if row.published is None else published.figure(table.published, row.published, table.parameters)
+
+    ours, theirs = parameters(block, row), paper(row)
+    return [
+        MISSING if ours is None else f"{ours:,}{_change(ours, parameters(block, table.base))}",
+        NONE if theirs is None else f"{theirs:.1f}M{_change(theirs, paper(table.base))}",
+    ]
+
+
+def _change(value: int | float, base: int | float | None) -> str:
+    return "" if base is None or value == base else f" ({100 * (value - base) / base:+.1f}%)"
 
 
 def _paper_text(figure: float | None) -> str:

@@ -7,12 +7,16 @@ import jax
 
 
 def enable_compilation_cache(folder: str | os.PathLike | None = None) -> Path:
-    """Keeps compiled programs in `folder`, by default under the user's cache folder; returns the folder.
+    """Keeps compiled programs in `folder`; returns the folder.
+
+    By default it is the one named by JAX_COMPILATION_CACHE_DIR, or else one under the user's cache folder.
 
     JAX keys the programs by their code, its own version and the processor, so one folder serves all runs.
     """
     if folder is None:
-        folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "vatex_jax" / "compiled"
+        folder = os.environ.get("JAX_COMPILATION_CACHE_DIR") or Path(
+            os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "vatex_jax", "compiled"
+        )
     path = Path(folder).absolute()
     path.mkdir(parents=True, exist_ok=True)
     jax.config.update("jax_compilation_cache_dir", str(path))

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from vatex_jax.files import write_text_whole
 
+METRICS_NAME = "metrics.jsonl"
+
 
 class MetricsWriter:
     """Writes evaluations to `metrics.jsonl` and everything to TensorBoard events, both in the work folder.
@@ -47,7 +49,7 @@ class MetricsWriter:
 
 def write_history(workdir: Path, history: Sequence[Mapping]) -> Path:
     """Writes metrics.jsonl anew from the lines a checkpoint carries; returns its path."""
-    path = Path(workdir) / "metrics.jsonl"
+    path = Path(workdir) / METRICS_NAME
     write_text_whole(path, "".join(_line(entry) for entry in history))
     return path
 

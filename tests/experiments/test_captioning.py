@@ -1,6 +1,8 @@
 """The captioning experiment from end to end on the tiny world, and the schedule of its scheduled sampling."""
 
+import dataclasses
 import json
+import zlib
 from pathlib import Path
 
 import jax
@@ -17,7 +19,7 @@ from vatex_jax.experiments import captioning_outputs as outputs
 from vatex_jax.metrics import coco
 from vatex_jax.models.captioner import Captioner, is_shared
 from vatex_jax.reports import caption_sheet, results
-from vatex_jax.training import loop
+from vatex_jax.training import loop, optimizers
 
 VIDEOS = 8  # of the tiny world's test split
 
@@ -99,6 +101,30 @@ def test_a_restored_run_captions_as_before(finished):
     assert again.sampled("zh") == [[one["tokens"] for one in line["zh"]["samples"]] for line in lines]
 
 
+def test_held_out_actions_are_scored_apart_and_unlabelled_videos_in_neither_part(finished):
+    trained = captioning.restore(finished[0], report=lambda line: None)
+    test = trained.data.splits["test"]
+    labels = (7, 7, 7, 1, 2, -1, 2, 1)
+    labelled = zip(test.videos, labels, strict=True)
+    videos = tuple(dataclasses.replace(video, label=label) for video, label in labelled)
+    data = dataclasses.replace(
+        trained.data,
+        splits={**trained.data.splits, "test": dataclasses.replace(test, videos=videos)},
+        held_out=frozenset({7}),
+    )
+    config = tiny_config()
+    config.decode.samples = 0
+    output = outputs.caption(config, trained.task.model, trained.params, data)
+    metrics = outputs.test_metrics(output)
+    for part, rows in (("heldout", [0, 1, 2]), ("seen", [3, 4, 6, 7])):
+        for language in ("en", "zh"):
+            texts, references = output.texts(language), output.references(language)
+            alone = coco.coco_scores([texts[row] for row in rows], [references[row] for row in rows], language)
+            assert metrics[f"{language}-{part}/sentences"] == len(rows)
+            for name in coco.METRICS:
+                assert metrics[f"{language}-{part}/{name}"] == pytest.approx(alone.corpus[name])
+
+
 def test_another_sharing_is_another_run(finished):
     workdir, _ = finished
     with pytest.raises(CheckpointError, match="shared_decoder"):
@@ -135,13 +161,15 @@ def test_the_share_fed_back_grows_and_is_capped():
     np.testing.assert_allclose(found, [0.05, 0.05, 0.1, 0.2, 0.25, 0.25, 0.25], rtol=1e-6)
 
 
-def test_one_language_has_one_stage_and_teacher_forcing_no_sampling():
+def test_one_language_freezes_nothing_and_teacher_forcing_samples_nothing():
     experiment = captioning.CaptioningExperiment()
     config = tiny_config("base_zh")
     config.train.scheduled_sampling.most = 0.0
     task = experiment.task(config, {"zh": 50}, 7)
-    assert experiment.stages(config, task) is None
     assert task.sampling is None
+    shapes = jax.eval_shape(task.init, jax.random.key(0))
+    for stage in experiment.stages(config, task):
+        assert not any(jax.tree.leaves(optimizers.frozen_leaves(shapes, stage.frozen)))
     both = experiment.task(tiny_config(), {"en": 40, "zh": 50}, 7)
     assert len(experiment.stages(tiny_config(), both)) == 2
     config = tiny_config()
@@ -169,6 +197,9 @@ def test_every_variant_has_a_loss_and_passes_its_own_checks(variant):
         ("train.scheduled_sampling.every", 0, "1 or more"),
         ("decode.temperature", 0.0, "above 0"),
         ("data.shuffled_video", True, "the variant is"),
+        ("model.shared_decoder", False, "the variant is"),
+        ("model.tied", False, "the variant is"),
+        ("model.languages", ("zh",), "the variant is"),
     ],
 )
 def test_values_that_mean_nothing_are_errors(field, value, said):
@@ -187,9 +218,10 @@ class Cut(Exception):
 
 
 def train_in_two_stages(workdir: Path, cut: bool = False) -> tuple[Captioner, list, loop.Result]:
-    """Trains on the tiny world; returns the model, the parameters at each evaluation, two a stage, and the result."""
+    """Trains on the tiny world; returns the model, the parameters at each evaluation, four a stage, and the result."""
     experiment, config = captioning.CaptioningExperiment(), tiny_config()
-    config.train.update({"checkpoint_seconds": 0, "eval_every": 2, "max_steps": 4})
+    config.train.update({"checkpoint_seconds": 0, "eval_every": 1, "max_steps": 4})
+    config.train.update({"schedule": "constant", "plateau_factor": 0.5, "plateau_patience": 1})
     data = experiment.load(config, workdir, lambda line: None, references=True)
     batches = TrainingBatches(data.examples["train"], batch_size=40, seed=0, shapes=1)
     task = experiment.task(config, {name: len(words) for name, words in data.vocabularies.items()}, 3)
@@ -197,9 +229,10 @@ def train_in_two_stages(workdir: Path, cut: bool = False) -> tuple[Captioner, li
 
     def evaluate(params, epoch):
         measured.append(jax.device_get(params))
-        if cut and len(measured) == 3:  # in the second stage, before its first evaluation counts
+        if cut and len(measured) == 6:  # in the second stage, before its second evaluation counts
             raise Cut
-        return {"cider": float(np.abs(params["decoder"]["query"]).sum() + len(measured))}
+        # Better or worse as it happens, a function of the parameters alone.
+        return {"cider": zlib.crc32(measured[-1]["words_en"]["bias"].tobytes()) / 2**32}
 
     stages = experiment.stages(config, task)
     result = loop.train(task, batches, config=config.train, seed=0, workdir=workdir, evaluate=evaluate, stages=stages)
@@ -209,8 +242,10 @@ def train_in_two_stages(workdir: Path, cut: bool = False) -> tuple[Captioner, li
 def test_the_second_stage_moves_what_languages_do_not_share_and_nothing_else(finished, tmp_path):
     (tmp_path / "run").mkdir()
     model, measured, _ = train_in_two_stages(tmp_path / "run")
-    assert len(measured) == 4  # two evaluations a stage
-    before, after = (jax.tree_util.tree_leaves_with_path(params) for params in (measured[1], measured[3]))
+    assert len(measured) == 8  # four evaluations a stage
+    # The second stage begins with the best of the first.
+    best = max(measured[:4], key=lambda params: zlib.crc32(params["words_en"]["bias"].tobytes()))
+    before, after = (jax.tree_util.tree_leaves_with_path(params) for params in (best, measured[7]))
     names = [tuple(key.key for key in path) for path, _ in before]
     same = [old.tobytes() == new.tobytes() for (_, old), (_, new) in zip(before, after, strict=True)]
     assert {name for name, is_same in zip(names, same, strict=True) if is_same} >= {
@@ -228,7 +263,12 @@ def test_a_run_cut_in_its_second_stage_ends_as_one_that_was_not(finished, tmp_pa
     with pytest.raises(Cut):
         train_in_two_stages(tmp_path / "cut", cut=True)
     _, again, cut = train_in_two_stages(tmp_path / "cut")
-    assert len(again) < 4  # it did not begin anew
-    for ours, theirs in zip(jax.tree.leaves(cut.state), jax.tree.leaves(whole.state), strict=True):
+    assert len(again) == 3  # it did not begin anew
+    kept = [jax.tree.leaves((run.state, run.params)) for run in (cut, whole)]
+    for ours, theirs in zip(*kept, strict=True):
         assert np.asarray(ours).tobytes() == np.asarray(theirs).tobytes()
-    assert cut.host.stage == whole.host.stage == 1
+    hosts = [{**dataclasses.asdict(run.host), "wall_seconds": 0.0, "train_seconds": 0.0} for run in (cut, whole)]
+    for host in hosts:
+        host["history"] = [(line["step"], line["cider"]) for line in host["history"]]
+    assert hosts[0] == hosts[1]
+    assert whole.host.stage == 1

@@ -46,12 +46,12 @@ def load(tmp_path):
     (folder / "kinetics.csv").write_text("\n".join(["label,youtube_id,time_start,time_end,split", *rows, ""]))
     build("vatex/i3d", manual_dir=folder, data_dir=tmp_path / "data", report=lambda line: None)
 
-    def make(variant: str, references: bool = True, **changes):
+    def make(variant: str, references: bool = True, said: list | None = None, **changes):
         config: ml_collections.ConfigDict = config_file.get_config(variant)
         config.data.update({"name": "vatex/i3d", "data_dir": str(tmp_path / "data"), "min_count": 1, **changes})
         workdir = tmp_path / f"run{len(list(tmp_path.iterdir()))}"
         workdir.mkdir()
-        return load_captioning_data(config, workdir, lambda line: None, references=references)
+        return load_captioning_data(config, workdir, ([] if said is None else said).append, references=references)
 
     return make
 
@@ -72,6 +72,23 @@ def test_every_variant_is_scored_on_the_same_videos(load):
         assert ids(data, "test") == ["v4"]
     described = [data.source.describe(data.test_split, list(data.splits.values())) for data in found]
     assert all(one == described[0] for one in described)
+
+
+def test_what_is_left_out_is_told(load):
+    said = []
+    load("base_zh", said=said)
+    assert "2 of 3 videos of split validation_half lack captions in en or zh and are left out." in said
+
+
+def test_a_named_split_of_fewer_languages_scores_those_who_write_them(load):
+    """VaTeX's public test split is English alone: a figure for it, but none beside both languages'."""
+    data = load("base_en", test_split="public_test")
+    assert data.test_split == "public_test"
+    assert ids(data, "test") == ["p0"]
+    assert ids(data, "validation") == ["v0", "v1", "v2", "v4"]
+    for variant in ("base_zh", "shared_enc_dec"):
+        with pytest.raises(DataError, match=r"public_test .* no captions in"):
+            load(variant, test_split="public_test")
 
 
 def test_the_control_sees_other_videos(load):

@@ -8,7 +8,7 @@ import ml_collections
 import numpy as np
 import pytest
 
-from configs.tables import vatex_table5
+from configs.tables import vatex_table4, vatex_table5
 from vatex_jax.data.sources import current_version
 from vatex_jax.errors import ConfigError
 from vatex_jax.experiments import EXPERIMENTS, table
@@ -112,3 +112,36 @@ def test_modes_and_tables_that_mean_nothing_are_errors(config, tmp_path):
     config.table = "vatex_table99"
     with pytest.raises(ConfigError, match="vatex_table99"):
         table.run(config, tmp_path, "describe")
+
+
+def test_table4_runs_every_model_once_a_seed():
+    names = [name for name, _ in table.planned(vatex_table4.get_config())]
+    assert len(names) == len(set(names)) == 35
+    variants = [
+        "base_en", "base_en_untied", "base_zh", "base_zh_untied", "shared_enc", "shared_enc_dec", "shuffled",
+    ]  # fmt: skip
+    assert names[:7] == [f"vatex_sim/{variant}-seed0" for variant in variants]
+    runs = dict(table.planned(vatex_table4.get_config()))
+    assert tuple(runs["vatex_sim/base_zh_untied-seed3"].model.languages) == ("zh",)
+    assert not runs["vatex_sim/base_zh_untied-seed3"].model.tied
+    assert runs["vatex_sim/base_zh_untied-seed3"].seed == 3
+    assert not runs["vatex_sim/shared_enc-seed0"].model.shared_decoder
+
+
+def test_describe_counts_table4_s_parameters_for_any_vocabularies(monkeypatch, tmp_path, capsys):
+    """52.5M, 39.7M, 34.9M and 26.3M are the paper's, for 11,000 English and 14,140 Chinese words."""
+    monkeypatch.setenv("VATEX_JAX_DATA", str(tmp_path / "nothing"))
+    config = vatex_table4.get_config("paper")
+    assert table.run(config, tmp_path / "work", "describe") is None
+    printed = capsys.readouterr().out
+    for row, count in (
+        ("Base w/o WT (two models)", "52,526,644"),
+        ("Base (two models)", "39,654,964"),
+        ("Shared Enc", "34,931,764"),
+        ("Shared Enc-Dec", "26,275,892"),
+    ):
+        assert f"{row}: {count} parameters" in printed
+    config.vocabulary_size.en += 10
+    table.run(config, tmp_path / "work", "describe")
+    assert f"Shared Enc-Dec: {26_275_892 + 10 * (512 + 1):,} parameters" in capsys.readouterr().out
+    assert not list(tmp_path.iterdir())

@@ -139,6 +139,16 @@ def test_one_cell_cannot_mix_configurations(add_run, found):
         found()
 
 
+def test_where_the_data_lay_makes_no_other_configuration(add_run, found):
+    add_run("one", seed=0, config={"data": {"data_dir": "", "chinese": "words"}})
+    add_run("two", seed=1, config={"data": {"data_dir": "/elsewhere", "chinese": "words"}})
+    (block,) = found()
+    assert [run.seed for run in block.cells["NMT without video", "en2zh"]] == [0, 1]
+    add_run("three", seed=2, config={"data": {"data_dir": "", "chinese": "characters"}})
+    with pytest.raises(DataError, match=r"differ in data\.chinese\."):
+        found()
+
+
 def test_a_column_cannot_mix_ways_of_scoring(add_run, found, make_result):
     add_run("one")
     add_run("two", "attention", signature={**make_result()["signature"], "tokeniser": "zh:char"})

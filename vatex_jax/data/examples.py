@@ -5,7 +5,7 @@ Dimension legend
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -15,7 +15,7 @@ from vatex_jax.data.padding import padded_videos, padded_words
 from vatex_jax.data.sources import Features, Split, Video
 from vatex_jax.errors import ConfigError, DataError
 from vatex_jax.text.tokenization import Tokenizer
-from vatex_jax.text.vocabulary import EOS, Vocabulary
+from vatex_jax.text.vocabulary import EOS, SPECIALS, Vocabulary
 
 DIRECTIONS = {"en2zh": ("en", "zh"), "zh2en": ("zh", "en")}
 
@@ -92,11 +92,16 @@ def training_vocabulary(split: Split, language: str, tokenizer: Tokenizer, min_c
         DataError: nothing but special tokens is left.
     """
     sentences = (tokenizer.tokenize(text) for video in split.videos for text in video.captions(language))
+    return vocabulary_of(sentences, language, min_count)
+
+
+def vocabulary_of(sentences: Iterable[Sequence[str]], language: str, min_count: int) -> Vocabulary:
+    """`training_vocabulary` of captions that are tokens already."""
     vocabulary = Vocabulary.build(sentences, min_count)
-    if not len(vocabulary) > 5:
+    if not len(vocabulary) > len(SPECIALS):
         raise DataError(
-            f"No word of the {language} captions in split {split.name} is met {min_count} times: there is nothing to "
-            "train on. Lower config.data.min_count or use a larger data set."
+            f"No word of the training captions in {language!r} is met {min_count} times: there is nothing to train on. "
+            "Lower config.data.min_count or use a larger data set."
         )
     return vocabulary
 

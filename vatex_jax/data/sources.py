@@ -90,13 +90,14 @@ class Source:
     simulated: bool
     stand_in: bool
     builder: Any
+    _read: dict[str, Split] = dataclasses.field(default_factory=dict, repr=False, compare=False)
 
     @property
     def splits(self) -> tuple[str, ...]:
         return tuple(self.builder.info.splits)
 
     def split(self, name: str) -> Split:
-        """Reads a split's captions.
+        """A split's captions, read once.
 
         Raises:
             DataError: the data set has no such split, or its files cannot be read.
@@ -104,8 +105,9 @@ class Source:
         if name not in self.splits:
             raise DataError(f"{self.name} has no split {name!r}; it has {', '.join(self.splits)}.")
         try:
-            records = self.builder.as_data_source(split=name)
-            return _read_split(name, records)
+            if name not in self._read:
+                self._read[name] = _read_split(name, self.builder.as_data_source(split=name))
+            return self._read[name]
         except (OSError, ValueError, RuntimeError) as error:
             raise DataError(
                 f"{self.folder}: split {name} cannot be read ({error}). Build the data set again with --overwrite."

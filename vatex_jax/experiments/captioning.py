@@ -36,6 +36,10 @@ class ScheduledSampling:
     every: int
     most: float
 
+    def ever(self) -> bool:
+        """Whether anything is ever fed back."""
+        return min(self.most, max(self.first, self.add)) > 0
+
     def probability(self, epoch: jax.Array) -> jax.Array:
         """float32 scalar."""
         return jnp.minimum(self.most, self.first + self.add * (epoch // self.every)).astype(jnp.float32)
@@ -96,11 +100,7 @@ class CaptioningExperiment:
             raise ConfigError(f"config.decode.samples is {config.decode.samples}: it must be 0 or more.")
         if not config.decode.temperature > 0:
             raise ConfigError(f"config.decode.temperature is {config.decode.temperature}: it must be above 0.")
-        if config.data.shuffled_video != (config.variant == "shuffled"):
-            raise ConfigError(
-                f"the variant is {config.variant!r}, but data.shuffled_video is {config.data.shuffled_video}: tables "
-                "go by the variant, so choose it after the colon of --config instead."
-            )
+        _check_variant(config)
 
     def languages(self, config: ml_collections.ConfigDict) -> Sequence[str]:
         return tuple(config.model.languages)
@@ -112,7 +112,7 @@ class CaptioningExperiment:
 
     def task(self, config: ml_collections.ConfigDict, sizes: Mapping[str, int], steps_per_epoch: int) -> CaptioningTask:
         sampling = ScheduledSampling(**config.train.scheduled_sampling.to_dict())
-        return CaptioningTask(make_model(config, sizes), sampling if sampling.most else None, steps_per_epoch)
+        return CaptioningTask(make_model(config, sizes), sampling if sampling.ever() else None, steps_per_epoch)
 
     def judge(
         self, config: ml_collections.ConfigDict, task: CaptioningTask, data: CaptioningData
@@ -137,9 +137,12 @@ class CaptioningExperiment:
         return evaluate
 
     def stages(self, config: ml_collections.ConfigDict, task: CaptioningTask) -> Sequence[Stage] | None:
-        """The whole model; then, where wanted and where languages share anything, what they do not share."""
+        """The whole model; then, where wanted, what languages do not share.
+
+        Base shares nothing, so all of it is trained on: every row of a table sees its captions equally often.
+        """
         learning = config.train
-        if not learning.finetune_private or len(task.model.languages) < 2:
+        if not learning.finetune_private:
             return None
         frozen = functools.partial(is_shared, task.model)
         return [Stage(learning.epochs), Stage(learning.finetune_epochs, frozen)]
@@ -169,6 +172,25 @@ class CaptioningExperiment:
 
     def summary(self, folder: Path, output: outputs.Output, result: dict[str, Any]) -> str:
         return outputs.summary(folder, output, result)
+
+
+def _check_variant(config: ml_collections.ConfigDict) -> None:
+    """A run must be what its variant says, which tables go by."""
+    name, model = config.variant, config.model
+    languages = {"base_en": ("en",), "base_zh": ("zh",)}.get(name.removesuffix("_untied"), LANGUAGES)
+    expected = {
+        "model.languages": (set(languages), set(model.languages)),
+        "model.tied": (not name.endswith("_untied"), model.tied),
+        "data.shuffled_video": (name == "shuffled", config.data.shuffled_video),
+    }
+    if len(languages) > 1:
+        expected["model.shared_decoder"] = (name != "shared_enc", model.shared_decoder)
+    for field, (wanted, found) in expected.items():
+        if wanted != found:
+            raise ConfigError(
+                f"the variant is {name!r}, but {field} is {found}: tables go by the variant, so choose it after the "
+                "colon of --config instead."
+            )
 
 
 run = functools.partial(trained.run, CaptioningExperiment())

@@ -1,6 +1,7 @@
 """What a captioning run reads: the data set, captions as ids to learn from, videos to be captioned."""
 
 import dataclasses
+import itertools
 from pathlib import Path
 
 import ml_collections
@@ -12,7 +13,7 @@ from vatex_jax.data.caption_examples import (
     caption_examples,
     caption_text,
 )
-from vatex_jax.data.examples import other_videos, training_vocabulary
+from vatex_jax.data.examples import other_videos, vocabulary_of
 from vatex_jax.data.sources import Source, Split, open_source
 from vatex_jax.errors import ConfigError, DataError
 from vatex_jax.experiments.splits import find_splits, trained_on
@@ -63,8 +64,10 @@ def load_captioning_data(
     """
     data, languages = config.data, tuple(config.model.languages)
     source = open_source(data.name, data.data_dir or None, report)
-    # Every variant is scored on the same videos: those captioned in all languages the data set has.
-    needed = _languages_of(source, languages)
+    # Every variant is scored on the same videos: those captioned in all languages the data set has. A test split that a
+    # person names may have fewer languages, such as VaTeX's public one, and then scores what writes those.
+    known = _languages_of(source, languages)
+    needed = languages if data.test_split else known
     splits, test_split = find_splits(
         source,
         data.test_split,
@@ -75,19 +78,21 @@ def load_captioning_data(
     )
     before = trained_on(source, splits, test_split)
     held_out = held_out_labels(source, tuple(data.holdout_actions))
-    splits = {role: _usable(role, split, needed, held_out) for role, split in splits.items()}
-    _check_features(splits["train"], source)
-    if held_out and not any(video.label in held_out for video in splits["test"].videos):
-        raise DataError(
-            f"No video of split {test_split} of {source.name} is of an action in config.data.holdout_actions."
-        )
+    splits = {
+        "train": splits["train"],
+        "validation": _scorable(splits["validation"], known, report),
+        "test": _scorable(splits["test"], _those_there(splits["test"], known, languages), report, keep=not references),
+    }
+    if held_out:
+        splits = _without_held_out(splits, held_out, report)
+    _check(splits, source, needed, held_out)
     tokenizers = {language: make_tokenizer(language, data.chinese) for language in languages}
+    text = {role: caption_text(split, tokenizers) for role, split in splits.items()}
     vocabularies = {
-        language: training_vocabulary(splits["train"], language, tokenizers[language], data.min_count)
+        language: vocabulary_of(itertools.chain(*text["train"].tokens[language]), language, data.min_count)
         for language in languages
     }
     keep_vocabularies(vocabularies, workdir)
-    text = {role: caption_text(split, tokenizers) for role, split in splits.items()}
     seen = {role: _shuffled(split, config.seed) if data.shuffled_video else split for role, split in splits.items()}
     examples: dict[str, CaptionExamples | VideoExamples] = {
         role: VideoExamples(seen[role].features, data.max_segments) for role in ("validation", "test")
@@ -103,14 +108,34 @@ def _languages_of(source: Source, languages: tuple[str, ...]) -> tuple[str, ...]
     return tuple(name for name in ("en", "zh") if name in languages or any(video.captions(name) for video in videos))
 
 
-def _usable(role: str, split: Split, languages: tuple[str, ...], held_out: frozenset[int]) -> Split:
-    """Training and validation without held-out actions; validation and test without videos that cannot be scored."""
-    rows = list(range(len(split.videos)))
-    if role != "train":
-        rows = _captioned(split, languages) or rows  # a split without any captions is captioned whole
-    if role != "test":
-        rows = [row for row in rows if split.videos[row].label not in held_out]
-    return split if len(rows) == len(split.videos) else split.subset(rows, split.name)
+def _those_there(split: Split, known: tuple[str, ...], languages: tuple[str, ...]) -> tuple[str, ...]:
+    """The model's languages, and those of the data set that this split has captions in."""
+    return tuple(name for name in known if name in languages or any(video.captions(name) for video in split.videos))
+
+
+def _scorable(split: Split, languages: tuple[str, ...], report: Report, *, keep: bool = False) -> Split:
+    """A split without the videos that cannot be scored; with `keep`, one that has nothing else is kept whole."""
+    rows = _captioned(split, languages)
+    if len(rows) == len(split.videos) or (keep and not rows):
+        return split
+    report(
+        f"{len(split.videos) - len(rows)} of {len(split.videos)} videos of split {split.name} lack captions in "
+        f"{' or '.join(languages)} and are left out."
+    )
+    return split.subset(rows, split.name)
+
+
+def _without_held_out(splits: dict[str, Split], held_out: frozenset[int], report: Report) -> dict[str, Split]:
+    """Training and validation without these actions, and without videos of which nobody says what they show."""
+    kept = dict(splits)
+    for role in ("train", "validation"):
+        labels = [video.label for video in splits[role].videos]
+        kept[role] = splits[role].subset(
+            [row for row, label in enumerate(labels) if label not in held_out and label >= 0], splits[role].name
+        )
+        held, unknown = sum(label in held_out for label in labels), sum(label < 0 for label in labels)
+        report(f"{role}: {held} videos of held-out actions and {unknown} without an action are left out.")
+    return kept
 
 
 def _shuffled(split: Split, seed: int) -> Split:
@@ -127,11 +152,24 @@ def _captioned(split: Split, languages: tuple[str, ...]) -> list[int]:
     ]
 
 
-def _check_features(split: Split, source: Source) -> None:
-    if not split.features.segments.any():
+def _check(splits: dict[str, Split], source: Source, needed: tuple[str, ...], held_out: frozenset[int]) -> None:
+    train, test = splits["train"], splits["test"]
+    if not train.videos:
+        raise DataError(f"Split train of {source.name} has no video left: hold out fewer actions.")
+    if not train.features.segments.any():
         raise DataError(
-            f"Split {split.name} of {source.name} has no video features, and captioning needs them: build and name a "
+            f"Split {train.name} of {source.name} has no video features, and captioning needs them: build and name a "
             "data set with features."
+        )
+    if not test.videos:
+        raise DataError(
+            f"No video of split {test.name} of {source.name} has captions in {' and '.join(needed)} to score against: "
+            "name another by config.data.test_split."
+        )
+    if held_out and not any(video.label in held_out for video in test.videos):
+        raise DataError(
+            f"No video of split {test.name} of {source.name} is of an action in config.data.holdout_actions, so there "
+            "is nothing to score apart: hold out actions that it has, or name another by config.data.test_split."
         )
 
 

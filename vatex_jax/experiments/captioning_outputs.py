@@ -56,11 +56,11 @@ class Output:
 
     def words(self, language: str) -> list[list[str]]:
         """The best caption of each video."""
-        return [self.data.vocabularies[language].decode(tokens[0]) for tokens in self.found[language].tokens]
+        return self._words[language]
 
     def texts(self, language: str) -> list[str]:
         """The same as text."""
-        return [self.data.tokenizers[language].detokenize(words) for words in self.words(language)]
+        return self._texts[language]
 
     def sampled(self, language: str) -> list[list[list[str]]]:
         """Words of the captions drawn for each video."""
@@ -69,6 +69,30 @@ class Output:
 
     def references(self, language: str) -> tuple[tuple[str, ...], ...]:
         return self.data.text["test"].captions[language]
+
+    def parts(self) -> dict[str, list[int]]:
+        """Videos of held-out actions and of the others, where there are any; those without an action are in neither."""
+        held_out = self.data.held_out
+        labels = [video.label for video in self.data.splits["test"].videos] if held_out else []
+        both = {
+            "heldout": [row for row, label in enumerate(labels) if label in held_out],
+            "seen": [row for row, label in enumerate(labels) if label >= 0 and label not in held_out],
+        }
+        return {name: rows for name, rows in both.items() if rows}
+
+    @functools.cached_property
+    def _words(self) -> dict[str, list[list[str]]]:
+        return {
+            language: [self.data.vocabularies[language].decode(tokens[0]) for tokens in found.tokens]
+            for language, found in self.found.items()
+        }
+
+    @functools.cached_property
+    def _texts(self) -> dict[str, list[str]]:
+        return {
+            language: [self.data.tokenizers[language].detokenize(one) for one in words]
+            for language, words in self._words.items()
+        }
 
     @functools.cached_property
     def scores(self) -> dict[str, coco.CocoScores]:
@@ -81,8 +105,13 @@ class Output:
         return self._all_scores[1]
 
     @functools.cached_property
+    def part_scores(self) -> dict[str, dict[str, coco.CocoScores]]:
+        """By language and part."""
+        return self._all_scores[2]
+
+    @functools.cached_property
     def _all_scores(self):
-        found, drawn = {}, {}
+        found, drawn, apart = {}, {}, {}
         with Meteor() as running:
             for language in self.languages:
                 sets = [self.texts(language)]
@@ -97,7 +126,18 @@ class Output:
                     drawn[language] = {
                         name: np.stack([one.captions[name] for one in by_sample], axis=1) for name in coco.METRICS
                     }
-        return found, drawn
+                texts, references = self.texts(language), self.references(language)
+                apart[language] = {
+                    part: coco.coco_scores(
+                        [texts[row] for row in rows],
+                        [references[row] for row in rows],
+                        language,
+                        self.chinese,
+                        running,
+                    )
+                    for part, rows in self.parts().items()
+                }
+        return found, drawn, apart
 
 
 def make_decoder(
@@ -164,7 +204,9 @@ def test_metrics(output: Output) -> dict[str, float]:
         metrics |= _prefixed(language, scores.corpus)
         metrics |= _prefixed(language, diversity.diversity(output.words(language), training))
         metrics |= _prefixed(language, {"empty_hypotheses": float(scores.missing + scores.empty)})
-        metrics |= _held_out_apart(output, language)
+        for part, apart in output.part_scores[language].items():
+            metrics[f"{language}-{part}/sentences"] = float(len(output.parts()[part]))
+            metrics |= _prefixed(f"{language}-{part}", apart.corpus)
         if output.samples:
             for name, values in output.sample_scores[language].items():
                 summary = diversity.sample_summary(values)
@@ -175,23 +217,6 @@ def test_metrics(output: Output) -> dict[str, float]:
 
 def _prefixed(prefix: str, metrics: dict[str, float]) -> dict[str, float]:
     return {f"{prefix}/{name}": value for name, value in metrics.items()}
-
-
-def _held_out_apart(output: Output, language: str) -> dict[str, float]:
-    """The COCO metrics over the videos of held-out actions, and over the others."""
-    if not output.data.held_out:
-        return {}
-    unseen = [video.label in output.data.held_out for video in output.data.splits["test"].videos]
-    texts, references, metrics = output.texts(language), output.references(language), {}
-    for name, wanted in (("heldout", True), ("seen", False)):
-        rows = [row for row, held in enumerate(unseen) if held is wanted]
-        metrics[f"{language}-{name}/sentences"] = float(len(rows))
-        if rows:
-            scores = coco.coco_scores(
-                [texts[row] for row in rows], [references[row] for row in rows], language, output.chinese
-            )
-            metrics |= _prefixed(f"{language}-{name}", scores.corpus)
-    return metrics
 
 
 def write_predictions(folder: Path, output: Output) -> None:

@@ -22,7 +22,6 @@ from vatex_jax.errors import CheckpointError, ConfigError
 from vatex_jax.experiments.parameters import parameter_table
 from vatex_jax.experiments.workdir import (
     CONFIG_NAME,
-    PLACES,
     flat,
     locked,
     open_workdir,
@@ -30,6 +29,7 @@ from vatex_jax.experiments.workdir import (
     read_config,
 )
 from vatex_jax.reports import results
+from vatex_jax.reports.cells import PLACES
 from vatex_jax.text.tokenization import make_tokenizer
 from vatex_jax.text.vocabulary import SPECIALS
 from vatex_jax.training import optimizers, sharding, writers

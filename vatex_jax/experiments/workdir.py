@@ -16,14 +16,11 @@ except ImportError:  # Windows has none: two runs in one folder are not kept apa
 
 from vatex_jax.errors import CheckpointError, DataError
 from vatex_jax.files import read_json, write_json_whole
-from vatex_jax.reports.cells import DECODED
+from vatex_jax.reports.cells import DECODED, PLACES
 from vatex_jax.text.vocabulary import Vocabulary
 
 CONFIG_NAME = "config.json"
 LOCK_NAME = ".lock"
-
-PLACES = ("data.data_dir",)
-"""Fields that say where things lie on this machine, not what is run."""
 
 
 def flat(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -19,7 +19,10 @@ STATISTICS_NAME = "bleu_statistics.npy"
 DECODED = "decoded"
 """Folder below a run's that holds its outputs decoded in other ways; no table counts them as runs of their own."""
 
-_FREE_FIELDS = ("seed", "seeds", "workdir")  # the configurations of one cell may differ in these alone
+PLACES = ("data.data_dir",)
+"""Fields of a configuration that say where things lie on this machine, not what is run."""
+
+_FREE_FIELDS = ("seed", "seeds", "workdir", *PLACES)  # the configurations of one cell may differ in these alone
 _DATASET_KEY = ("name", "version", "split", "fingerprint", "simulated", "stand_in")
 
 
@@ -292,7 +295,7 @@ def _one_a_seed(runs: list[Run]) -> list[Run]:
 def _differing_fields(a: dict[str, Any], b: dict[str, Any], prefix: str = "") -> list[str]:
     differ = []
     for name in sorted(a.keys() | b.keys()):
-        if not prefix and name in _FREE_FIELDS:
+        if prefix + name in _FREE_FIELDS:
             continue
         left, right = a.get(name), b.get(name)
         if isinstance(left, dict) and isinstance(right, dict):

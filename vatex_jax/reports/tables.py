@@ -3,8 +3,8 @@
     python -m vatex_jax.reports.tables runs/ --table=vatex_table5 [--format=text|markdown|csv]
 
 One block a data set, never two in one column. A cell is the mean over seeds with its 95% t-interval; the paper's figure
-stands beside it in a column of its own. Under each block every row is compared with the first. A table is described by
-data (`TABLES`), so another one is a few lines more.
+stands beside it in a column of its own. Under each block every row is compared with one of them. A table is described
+by data (`TABLES`), so another one is a few lines more.
 """
 
 import argparse

@@ -13,6 +13,9 @@ from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 from vatex_jax.errors import ConfigError
 
+LAST_WORK_SECONDS = 6 * 3600
+"""How long processes that are done wait for the first, which scores and draws alone; dead ones are noticed earlier."""
+
 
 def initialize_distributed(
     coordinator_address: str | None = None, process_count: int | None = None, process_index: int | None = None
@@ -31,7 +34,7 @@ def initialize_distributed(
         if count is not None and count > 1:
             raise ConfigError(f"{count} processes but no coordinator: set JAX_COORDINATOR_ADDRESS to host:port.")
         if _cluster_processes() > 1:
-            jax.distributed.initialize()
+            jax.distributed.initialize(shutdown_timeout_seconds=LAST_WORK_SECONDS)
         return
     if count is None or index is None:
         raise ConfigError(
@@ -41,7 +44,7 @@ def initialize_distributed(
         raise ConfigError(f"process index {index} of {count}: it must be from 0 to {count - 1}.")
     # Without it a CPU process sees its own devices only; other platforms never read it.
     jax.config.update("jax_cpu_collectives_implementation", "gloo")
-    jax.distributed.initialize(address, count, index)
+    jax.distributed.initialize(address, count, index, shutdown_timeout_seconds=LAST_WORK_SECONDS)
 
 
 def split_cpu(devices: int) -> None:

@@ -73,8 +73,10 @@ class OurDecoding:
         import jax
 
         from vatex_jax.models.translator import Translator
+        from vatex_jax.training.allocation import keep_freed_memory
         from vatex_jax.training.sharding import make_mesh
 
+        keep_freed_memory()  # as every run of ours does
         jax.config.update("jax_platforms", "cpu")
         self._plan, self._examples = plan, plan.examples()
         self._model = Translator(**plan.sizes.translator_fields(), dropout=0.0)

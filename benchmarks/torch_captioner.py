@@ -1,8 +1,9 @@
 """The peer: multilingual captioning with scheduled sampling as a competent PyTorch user writes it, eager.
 
 The model is that of `Captioner` with one decoder for all languages and tied embeddings: the encoder is an `nn.LSTM`,
-the decoder an `nn.LSTMCell` behind dot-product attention over the segments. Each step's logits are computed in the
-loop, which chooses the next word by them; the loss is computed after it.
+the decoder an `nn.LSTMCell` behind dot-product attention over the segments. There are two versions, since it is not
+plain which is faster: the logits of each step computed in the loop, which chooses the next word by them, or computed
+once after the loop, which then chooses words without gradients, and for those rows alone that are given theirs.
 
 Dimension legend
     B  batch      T  target words, EOS included      L  video segments      F  segment feature size
@@ -23,10 +24,17 @@ PAD, BOS, FIRST_WORD = 0, 2, 5
 
 
 class TorchCaptioner(nn.Module):
-    """Logits of the captions of every language, one decoder for all, as `Captioner` with its defaults."""
+    """Logits of the captions of every language, one decoder for all, as `Captioner` with its defaults.
 
-    def __init__(self, sizes: CaptionerSizes, dropout: float):
+    Args:
+        sizes: of the model.
+        dropout: its rate.
+        logits_after: whether the logits are computed once after the loop.
+    """
+
+    def __init__(self, sizes: CaptionerSizes, dropout: float, logits_after: bool):
         super().__init__()
+        self.logits_after = logits_after
         hidden, embedding = sizes.decoder_hidden, sizes.embedding
         self.projection = nn.Linear(sizes.feature, sizes.video_projection)
         self.encoder = nn.LSTM(sizes.video_projection, sizes.video_hidden, batch_first=True, bidirectional=True)
@@ -59,15 +67,27 @@ class TorchCaptioner(nn.Module):
         """Logits [B, T, V] of one language."""
         words, (h, c) = self.words[language], start
         inputs = torch.cat([torch.full_like(target[:, :1], BOS), target[:, :-1]], dim=1)
-        written, logits = inputs[:, 0], []
+        written, made = inputs[:, 0], []
         for t in range(target.shape[1]):
             word = torch.where(fed_back[:, t], written, inputs[:, t])
             x = self.drop(functional.embedding(word, words.weight) * self.scale)
             h, c = self.cell(self.fusion(torch.cat([x, self.attention(h, memory)], dim=1)), (h, c))
-            scores = words(self.drop(torch.tanh(self.output(h))))
-            logits.append(scores)
-            written = scores.detach()[:, FIRST_WORD:].argmax(1) + FIRST_WORD
-        return torch.stack(logits, dim=1)
+            out = self.drop(torch.tanh(self.output(h)))
+            if not self.logits_after:
+                made.append(words(out))
+                written = _best(made[-1].detach())
+                continue
+            made.append(out)
+            if t + 1 < target.shape[1]:
+                rows = fed_back[:, t + 1].nonzero()[:, 0]
+                with torch.no_grad():
+                    written = inputs[:, t + 1].index_copy(0, rows, _best(words(out[rows])))
+        stacked = torch.stack(made, dim=1)
+        return words(stacked) if self.logits_after else stacked
+
+
+def _best(logits: Tensor) -> Tensor:
+    return logits[:, FIRST_WORD:].argmax(1) + FIRST_WORD
 
 
 def captions_loss(logits: Mapping[str, Tensor], targets: Mapping[str, Tensor]) -> Tensor:

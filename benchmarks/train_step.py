@@ -63,7 +63,9 @@ class OurTraining:
         import jax
 
         from vatex_jax.training import sharding
+        from vatex_jax.training.allocation import keep_freed_memory
 
+        keep_freed_memory()  # as every run of ours does
         jax.config.update("jax_platforms", "cpu")
         self._sizes, self._mesh = sizes, sharding.make_mesh()
         self._matrix, self._rate = matrix, None

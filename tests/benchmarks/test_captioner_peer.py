@@ -29,7 +29,8 @@ def one_thread(monkeypatch):
     torch.set_num_threads(before)
 
 
-def test_loss_gradients_and_words_fed_back_equal_ours():
+@pytest.mark.parametrize("logits_after", [False, True])
+def test_loss_gradients_and_words_fed_back_equal_ours(logits_after):
     """Dropout off, every word fed back, so that no draw stands between the two."""
     batch = random_captions(SIZES, LENGTHS, 4, 0)
     arrays = {name: jnp.asarray(array) for name, array in batch.items()}
@@ -46,7 +47,7 @@ def test_loss_gradients_and_words_fed_back_equal_ours():
         return loss, gradient, model.apply({"params": params}, *given, sampling=1.0, rngs={"sampling": key})
 
     loss, gradient, written = jax.tree.map(np.asarray, ours(params))
-    peer = torch_captioner.TorchCaptioner(SIZES, 0.0)
+    peer = torch_captioner.TorchCaptioner(SIZES, 0.0, logits_after)
     torch_captioner.copy_flax_parameters(params, peer)
     targets = {name: torch.from_numpy(batch[f"target_{name}"]).long() for name in LANGUAGES}
     fed_back = {name: torch.ones_like(target, dtype=torch.bool) for name, target in targets.items()}
@@ -59,7 +60,7 @@ def test_loss_gradients_and_words_fed_back_equal_ours():
         true = batch[f"target_{name}"].T[:-1]
         assert (written[name].inputs[1:] != true).any()
     # The gradient, put through the copying of parameters, lands where the peer's own gradient is.
-    moved = torch_captioner.TorchCaptioner(SIZES, 0.0)
+    moved = torch_captioner.TorchCaptioner(SIZES, 0.0, logits_after)
     torch_captioner.copy_flax_parameters(gradient, moved)
     theirs_by_name = dict(peer.named_parameters())
     for name, value in moved.named_parameters():
@@ -70,13 +71,27 @@ def test_loss_gradients_and_words_fed_back_equal_ours():
 def test_both_training_steps_learn_a_batch_by_heart():
     """20 steps on one batch lower both losses, the first of which are near log V."""
     batch = random_captions(SIZES, LENGTHS, 4, 0)
-    ours, peer = OurTraining(SIZES, 8), PeerTraining(SIZES)
-    for step in (ours.step, peer.step):
+    ours = OurTraining(SIZES, 8)
+    for step in (ours.step, PeerTraining(SIZES, False).step, PeerTraining(SIZES, True).step):
         losses = [step(batch) for _ in range(20)]
         assert losses[0] == pytest.approx(np.log(26), abs=0.7)
         assert np.mean(losses[-3:]) < np.mean(losses[:3])
     assert ours.step(batch, False) == pytest.approx(np.log(26), abs=0.7)
     assert ours.matrix_rate() > 0
+
+
+def test_both_versions_of_the_peer_give_the_same_logits_where_some_words_are_fed_back():
+    batch = random_captions(SIZES, LENGTHS, 4, 0)
+    targets = {name: torch.from_numpy(batch[f"target_{name}"]).long() for name in LANGUAGES}
+    torch.manual_seed(3)
+    fed_back = {name: torch.rand(target.shape) < 0.5 for name, target in targets.items()}
+    both = [torch_captioner.TorchCaptioner(SIZES, 0.0, logits_after) for logits_after in (False, True)]
+    both[1].load_state_dict(both[0].state_dict())
+    written = [peer(torch.from_numpy(batch["video"]), targets, fed_back) for peer in both]
+    for name in LANGUAGES:
+        assert fed_back[name][:, 1:].any()
+        assert not fed_back[name][:, 1:].all()
+        torch.testing.assert_close(written[0][name], written[1][name])
 
 
 @pytest.mark.slow

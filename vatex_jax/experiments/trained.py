@@ -33,6 +33,7 @@ from vatex_jax.reports.cells import PLACES
 from vatex_jax.text.tokenization import make_tokenizer
 from vatex_jax.text.vocabulary import SPECIALS
 from vatex_jax.training import optimizers, sharding, writers
+from vatex_jax.training.allocation import keep_freed_memory
 from vatex_jax.training.checkpoints import load_best_params
 from vatex_jax.training.compilation import enable_compilation_cache
 from vatex_jax.training.loop import Result, Stage, train
@@ -146,6 +147,7 @@ def run(
         describe(experiment, config)
         return None
     started = time.monotonic()
+    keep_freed_memory()
     sharding.split_cpu(config.cpu_devices)
     sharding.initialize_distributed()
     first, training = jax.process_index() == 0, mode == "train_and_evaluate"

@@ -1,9 +1,10 @@
-"""Where compiled programs are kept: where told, where JAX's own variable says, or below the user's cache folder."""
+"""Where compiled programs are kept, and that another seed needs no other programs."""
 
 import jax
 import pytest
 
 from vatex_jax.training.compilation import enable_compilation_cache
+from vatex_jax.training.loop import train
 
 
 @pytest.fixture(autouse=True)
@@ -22,3 +23,24 @@ def test_the_folder_told_goes_before_jax_s_variable_and_that_before_the_user_s(t
     assert enable_compilation_cache() == tmp_path / "user" / "vatex_jax" / "compiled"
     assert jax.config.jax_compilation_cache_dir == str(tmp_path / "user" / "vatex_jax" / "compiled")
     assert (tmp_path / "user" / "vatex_jax" / "compiled").is_dir()
+
+
+def test_another_seed_compiles_nothing_anew(toy, tmp_path):
+    folder = enable_compilation_cache(tmp_path / "compiled")
+    kept, ends = [], []
+    for seed in (1, 2):
+        jax.clear_caches()
+        workdir = tmp_path / str(seed)
+        result = train(
+            toy.ToyTask(),
+            toy.ToyBatches(),
+            config=toy.make_config(max_steps=1),
+            seed=seed,
+            workdir=workdir,
+            evaluate=None,
+        )
+        kept.append({path.name for path in folder.iterdir() if path.name.endswith("-cache")})
+        ends.append(toy.flat(result.params))
+    assert kept[0]
+    assert kept[1] == kept[0]
+    assert any((ends[0][name] != ends[1][name]).any() for name in ends[0])

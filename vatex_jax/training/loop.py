@@ -356,9 +356,9 @@ def make_train_step(
       (state, batch) -> (state after the step, float32 [3]: loss, tokens, norm of the unclipped gradient).
     """
 
-    def step(state: TrainState, batch: dict[str, jax.Array]) -> tuple[TrainState, jax.Array]:
+    def step(state: TrainState, batch: dict[str, jax.Array], key_data: jax.Array) -> tuple[TrainState, jax.Array]:
         leaves = optimizers.frozen_leaves(state.params, frozen)
-        step_key = jax.random.fold_in(key, state.step)
+        step_key = jax.random.fold_in(jax.random.wrap_key_data(key_data, impl=jax.random.key_impl(key)), state.step)
 
         def loss_of(params: Params) -> tuple[jax.Array, dict[str, jax.Array]]:
             return task.loss(optimizers.stop_frozen_gradients(params, leaves), batch, step_key, state.step)
@@ -371,7 +371,12 @@ def make_train_step(
         return state.replace(step=state.step + 1, params=params, opt_state=opt_state), measured
 
     whole = sharding.replicated(mesh)
-    return jax.jit(step, in_shardings=(whole, sharding.by_rows(mesh)), out_shardings=(whole, whole), donate_argnums=0)
+    jitted = jax.jit(
+        step, in_shardings=(whole, sharding.by_rows(mesh), whole), out_shardings=(whole, whole), donate_argnums=0
+    )
+    # The key is an argument: as a constant it would make another program of every seed, to be compiled anew.
+    key_data = sharding.replicate(mesh, np.asarray(jax.random.key_data(key)))
+    return lambda state, batch: jitted(state, batch, key_data)
 
 
 def check_config(config: ml_collections.ConfigDict) -> None:

@@ -7,10 +7,11 @@ import jax
 import numpy as np
 import pytest
 
-from configs import vmt
+from configs import captioning, vmt
 from configs.tables import vatex_table5
 from vatex_jax.errors import ConfigError
 from vatex_jax.experiments import EXPERIMENTS
+from vatex_jax.experiments.captioning import CaptioningExperiment
 from vatex_jax.experiments.table import planned
 from vatex_jax.experiments.trained import check_config
 from vatex_jax.experiments.translation import TranslationExperiment, TranslationTask, make_model
@@ -49,16 +50,30 @@ def test_every_config_names_its_command_and_a_known_experiment(path):
         module.get_config("no-such-variant")
 
 
-def test_a_step_of_the_default_lowers_the_loss_of_its_batch():
+def captioning_default():
+    config = captioning.get_config()
+    experiment = CaptioningExperiment()
+    experiment.check(config)
+    made = batch(8, video=True)
+    made |= {"target_en": made.pop("target"), "target_zh": made.pop("source")[:, :4]}
+    return config, experiment.task(config, {"en": 50, "zh": 60}, 10), made
+
+
+def translation_default():
     config = vmt.get_config()
+    return config, TranslationTask(make_model(config, 50, 60)), batch(8, video=True)
+
+
+@pytest.mark.parametrize("default", [translation_default, captioning_default])
+def test_steps_of_the_default_lower_the_loss_of_their_batch(default):
+    config, task, made = default()
     check_config(config)
-    task = TranslationTask(make_model(config, 50, 60))
     mesh = sharding.make_mesh()
     config.train.warmup_steps = 0
     optimizer = optimizers.make_optimizer(config.train, schedules.make_schedule(config.train, 100))
     step = make_train_step(task, optimizer, mesh, jax.random.key(0))
     state = new_state(task.init(jax.random.key(1)), optimizer)
-    data = sharding.shard_batch(mesh, batch(8, video=True))
+    data = sharding.shard_batch(mesh, made)
     losses = []
     for _ in range(6):
         state, measured = step(state, data)

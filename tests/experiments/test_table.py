@@ -1,6 +1,7 @@
 """The table experiment: what it runs, keeps, passes over, refuses and prints; the runs themselves are pretended."""
 
 import json
+import shutil
 import sys
 import types
 
@@ -8,10 +9,12 @@ import ml_collections
 import numpy as np
 import pytest
 
+from configs import captioning
 from configs.tables import vatex_table4, vatex_table5
 from vatex_jax.data.sources import current_version
 from vatex_jax.errors import ConfigError
 from vatex_jax.experiments import EXPERIMENTS, table
+from vatex_jax.metrics import coco
 from vatex_jax.reports import results
 
 
@@ -126,6 +129,41 @@ def test_table4_runs_every_model_once_a_seed():
     assert not runs["vatex_sim/base_zh_untied-seed3"].model.tied
     assert runs["vatex_sim/base_zh_untied-seed3"].seed == 3
     assert not runs["vatex_sim/shared_enc-seed0"].model.shared_decoder
+
+
+def test_captions_of_all_rows_are_drawn_side_by_side(monkeypatch, make_result, tmp_path, capsys):
+    def run(config, workdir, mode, overwrite):
+        languages = tuple(config.model.languages)
+        names = ("bleu4", "meteor", "rouge_l", "cider")
+        signed = {f"{one}/{key}": text for one in languages for key, text in coco.signature(one).items()}
+        result = make_result(
+            experiment="captioning",
+            variant=config.variant,
+            dataset={"name": config.data.name, "version": current_version(config.data.name)},
+            metrics={f"{language}/{name}": 9.0 for language in languages for name in names},
+            signature={**signed, "decoding": "beam:5"},
+        )
+        result["config"] = config.to_dict()
+        said = {one: {"n_best": [{"text": f"{config.variant} says"}], "references": ["a dog"]} for one in languages}
+        workdir.mkdir(parents=True)
+        (workdir / "predictions.jsonl").write_text(json.dumps({"video_id": "v", **said}) + "\n", encoding="utf-8")
+        results.write(workdir / "results.json", result)
+        return result
+
+    drawn = {}
+    monkeypatch.setattr(table.caption_sheet, "draw_sheet", lambda there, path: drawn.update({path: list(there)}))
+    monkeypatch.setitem(sys.modules, "pretended", types.SimpleNamespace(run=run))
+    monkeypatch.setitem(EXPERIMENTS, "captioning", "pretended")
+    config = vatex_table4.get_config()
+    config.seeds, config.results_dir = (3, 4), str(tmp_path / "kept")
+    table.run(config, tmp_path / "work", "train_and_evaluate")
+    path = tmp_path / "work" / "figures" / "captions-seed3.png"
+    assert drawn == {path: sorted(captioning.VARIANTS)}
+    assert str(path) in capsys.readouterr().out
+    shutil.rmtree(tmp_path / "work")
+    drawn.clear()
+    table.run(config, tmp_path / "work", "train_and_evaluate")
+    assert not drawn
 
 
 def test_describe_counts_table4_s_parameters_for_any_vocabularies(monkeypatch, tmp_path, capsys):

@@ -4,7 +4,7 @@ import importlib
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from vatex_jax.data.sources import current_version
 from vatex_jax.errors import ConfigError
 from vatex_jax.experiments import EXPERIMENTS
 from vatex_jax.experiments.workdir import differences
-from vatex_jax.reports import cells, results, tables
+from vatex_jax.reports import caption_sheet, cells, results, tables
 
 MODES = ("train_and_evaluate", "describe")
 OTHER_FOLDER = "Give another --config.results_dir, or run the table anew with --overwrite."
@@ -55,6 +55,8 @@ def run(config: ml_collections.ConfigDict, workdir: Path, mode: str, overwrite: 
     table = tables.TABLES[config.table]
     found = cells.blocks(table, cells.load_runs([kept / name for name, _ in runs]))
     print("\n" + tables.render(table, found, "text"))
+    if table.sheet:
+        _draw_sheet(runs, workdir)
     return None
 
 
@@ -112,6 +114,18 @@ def is_done(folder: Path, config: ml_collections.ConfigDict) -> bool:
             f"{OTHER_FOLDER}"
         )
     return True
+
+
+def _draw_sheet(runs: Sequence[tuple[str, ml_collections.ConfigDict]], workdir: Path) -> None:
+    """Captions of the first seed's runs side by side, of those whose outputs are in the work folder."""
+    seed = runs[0][1].seed
+    written = {one.variant: workdir / name / "predictions.jsonl" for name, one in runs if one.seed == seed}
+    there = {variant: path for variant, path in written.items() if path.exists()}
+    if there:
+        path = workdir / "figures" / f"captions-seed{seed}.png"
+        path.parent.mkdir(exist_ok=True)
+        caption_sheet.draw_sheet(there, path)
+        print(f"\nCaptions of seed {seed} side by side are in {path}")
 
 
 def _keep(folder: Path, kept: Path) -> None:

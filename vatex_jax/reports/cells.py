@@ -59,6 +59,7 @@ class Table:
       baseline: the label of the row that the others are compared with; the first where empty.
       parameters: the paper's column of model sizes in millions, shown before the others; empty for none. A row of
         several models, one a language, counts them all.
+      sheet: whether the runs' captions are drawn side by side.
     """
 
     title: str
@@ -68,6 +69,7 @@ class Table:
     columns: tuple[Column, ...]
     baseline: str = ""
     parameters: str = ""
+    sheet: bool = False
 
     @property
     def base(self) -> Row:

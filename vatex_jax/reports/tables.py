@@ -87,6 +87,7 @@ TABLES["vatex_table4"] = Table(
     ),
     baseline="Base (two models)",
     parameters="parameters_million",
+    sheet=True,
 )
 
 

@@ -68,6 +68,7 @@ def test_loss_gradients_and_words_fed_back_equal_ours(logits_after):
             np.testing.assert_allclose(value.detach(), theirs_by_name[name].grad, atol=1e-5, err_msg=name)
 
 
+@pytest.mark.slow
 def test_both_training_steps_learn_a_batch_by_heart():
     """20 steps on one batch lower both losses, the first of which are near log V."""
     batch = random_captions(SIZES, LENGTHS, 4, 0)

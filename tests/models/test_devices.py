@@ -31,7 +31,7 @@ def one_device(tmp_path_factory):
     return result
 
 
-@pytest.mark.parametrize("layout", ["1 process of 8", "2 processes of 4"])
+@pytest.mark.parametrize("layout", ["1 process of 8", pytest.param("2 processes of 4", marks=pytest.mark.slow)])
 def test_eight_devices_equal_one(one_device, tmp_path, layout):
     out = tmp_path / "gradients.npz"
     if layout == "1 process of 8":

@@ -149,6 +149,8 @@ def test_describe_tells_what_the_second_stage_leaves_as_it_is(monkeypatch, tmp_p
     monkeypatch.setenv("VATEX_JAX_DATA", str(tmp_path / "nothing"))
     assert captioning.run(config_file.get_config("shared_enc-paper"), tmp_path / "run", "describe") is None
     printed = capsys.readouterr().out
+    assert "rate times 0.5 after 4 evaluations without a better cider" in printed
+    assert "scheduled sampling: 0.05 at first, 0.05 more every 5 epochs, at most 0.25" in printed
     assert "stage 1: at most 50 epochs, 0 parameters frozen" in printed
     assert "stage 2: at most 10 epochs, 4,723,200 parameters frozen" in printed
     assert not list(tmp_path.iterdir())

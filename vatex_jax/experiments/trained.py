@@ -276,6 +276,16 @@ def describe(experiment: Experiment, config: ml_collections.ConfigDict) -> None:
         f"at most {learning.epochs} epochs, patience {learning.patience}; {config.precision} products; "
         f"beam {decode.beam}, length penalty {decode.length_penalty:g}"
     )
+    if learning.plateau_factor < 1:
+        print(
+            f"rate times {learning.plateau_factor:g} after {learning.plateau_patience} evaluations without a better "
+            f"{learning.metric}"
+        )
+    if sampling := learning.get("scheduled_sampling"):
+        print(
+            f"scheduled sampling: {sampling.first:g} at first, {sampling.add:g} more every {sampling.every} epochs, at "
+            f"most {sampling.most:g}"
+        )
     task = experiment.task(config, _assumed_sizes(experiment, config), 1)
     for number, stage in enumerate(experiment.stages(config, task) or (), 1):
         leaves = jax.tree.leaves(optimizers.frozen_leaves(shapes, stage.frozen))

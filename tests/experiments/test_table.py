@@ -151,14 +151,16 @@ def test_captions_of_all_rows_are_drawn_side_by_side(monkeypatch, make_result, t
         return result
 
     drawn = {}
-    monkeypatch.setattr(table.caption_sheet, "draw_sheet", lambda there, path: drawn.update({path: list(there)}))
+    monkeypatch.setattr(
+        table.caption_sheet, "draw_sheet", lambda there, path, note: drawn.update({path: [note, *there]})
+    )
     monkeypatch.setitem(sys.modules, "pretended", types.SimpleNamespace(run=run))
     monkeypatch.setitem(EXPERIMENTS, "captioning", "pretended")
     config = vatex_table4.get_config()
     config.seeds, config.results_dir = (3, 4), str(tmp_path / "kept")
     table.run(config, tmp_path / "work", "train_and_evaluate")
     path = tmp_path / "work" / "figures" / "captions-seed3.png"
-    assert drawn == {path: sorted(captioning.VARIANTS)}
+    assert drawn == {path: ["vatex_sim 1.1.0: SIMULATED", *sorted(captioning.VARIANTS)]}
     assert str(path) in capsys.readouterr().out
     shutil.rmtree(tmp_path / "work")
     drawn.clear()

@@ -27,7 +27,7 @@ def write(tmp_path):
 
 def test_runs_of_one_name_are_told_apart_by_their_folders(write, tmp_path, monkeypatch):
     drawn = {}
-    monkeypatch.setattr(caption_sheet, "draw_sheet", lambda predictions, path, videos: drawn.update(predictions))
+    monkeypatch.setattr(caption_sheet, "draw_sheet", lambda predictions, path, videos, note: drawn.update(predictions))
     runs = [str(write(f"seed{seed}/shared_enc", {"v": f"dog {seed}"})) for seed in (0, 1)]
     assert caption_sheet.main([*runs, f"--out={tmp_path / 'sheet.png'}"]) == 0
     assert list(drawn) == runs
@@ -54,6 +54,21 @@ def test_runs_of_other_videos_are_refused(write, tmp_path, capsys):
     assert caption_sheet.main([*runs, f"--out={tmp_path / 'sheet.png'}"]) == 2
     assert "predictions of two lack the video 'v1'" in capsys.readouterr().err
     assert not (tmp_path / "sheet.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--videos=0", "--out=a.png"], "1 or more"),
+        (["--out=a.pdf"], "ends in .png"),
+        (["--out=a.png"], "holds no captioning run"),
+    ],
+)
+def test_what_cannot_be_drawn_is_told(arguments, said, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert caption_sheet.main([str(tmp_path / "nothing"), *arguments]) == 2
+    assert said in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1]\n", '{"video_id": "v", "en": {"n_best": []}}\n'])

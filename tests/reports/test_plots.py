@@ -66,7 +66,12 @@ def test_training_curves_are_read_and_drawn(tmp_path):
     assert series["validation/bleu4"] == [(3, 9.0)]
     assert "note" not in series
     plots.training_curves(tmp_path / "metrics.jsonl", tmp_path / "figures" / "curves.png")
-    assert pixels(tmp_path / "figures" / "curves.png").std() > 0.01
+    plain = pixels(tmp_path / "figures" / "curves.png")
+    assert plain.std() > 0.01
+    plots.training_curves(tmp_path / "metrics.jsonl", tmp_path / "noted.png", "vatex_sim 1.1.0: SIMULATED")
+    noted = pixels(tmp_path / "noted.png")
+    grey = [np.all(np.abs(picture[:40] - 0x70 / 255) < 0.02, axis=-1).sum() for picture in (plain, noted)]
+    assert grey[1] > grey[0] + 20  # the note at the top
 
 
 @pytest.mark.parametrize(

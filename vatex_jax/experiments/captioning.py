@@ -167,8 +167,8 @@ class CaptioningExperiment:
     def write_statistics(self, folder: Path, output: outputs.Output) -> None:
         outputs.write_scores(folder, output)
 
-    def draw(self, figures: Path, output: outputs.Output, task: CaptioningTask, params: Any) -> None:
-        outputs.draw(figures, output, task.model, params)
+    def draw(self, figures: Path, output: outputs.Output, task: CaptioningTask, params: Any, note: str) -> None:
+        outputs.draw(figures, output, task.model, params, note)
 
     def summary(self, folder: Path, output: outputs.Output, result: dict[str, Any]) -> str:
         return outputs.summary(folder, output, result)

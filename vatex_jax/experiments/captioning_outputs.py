@@ -259,11 +259,13 @@ def write_scores(folder: Path, output: Output) -> None:
     write_json_lines_whole(folder / SCORES_NAME, lines)
 
 
-def draw(figures: Path, output: Output, model: Captioner, params: Any) -> None:
+def draw(figures: Path, output: Output, model: Captioner, params: Any, note: str) -> None:
     """Pictures: a sheet of captions beside references, and the attention behind the captions."""
     from vatex_jax.reports import caption_sheet, plots
 
-    caption_sheet.draw_sheet({"this model": figures.parent / "predictions.jsonl"}, figures / "captions.png", SHOWN)
+    caption_sheet.draw_sheet(
+        {"this model": figures.parent / "predictions.jsonl"}, figures / "captions.png", SHOWN, note
+    )
     videos = output.data.splits["test"].videos
     for language in output.languages:
         words = output.words(language)
@@ -273,7 +275,8 @@ def draw(figures: Path, output: Output, model: Captioner, params: Any) -> None:
             if matrix.size:
                 columns = [str(segment + 1) for segment in range(matrix.shape[1])]
                 path = figures / f"attention_{language}_{row}.png"
-                plots.attention_heatmap(matrix, [*words[row], "<eos>"], columns, path, videos[row].video_id)
+                title = f"{videos[row].video_id}, {language}"
+                plots.attention_heatmap(matrix, [*words[row], "<eos>"], columns, path, title, "video segments", note)
 
 
 def attention_weights(

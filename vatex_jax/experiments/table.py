@@ -124,7 +124,8 @@ def _draw_sheet(runs: Sequence[tuple[str, ml_collections.ConfigDict]], workdir: 
     if there:
         path = workdir / "figures" / f"captions-seed{seed}.png"
         path.parent.mkdir(exist_ok=True)
-        caption_sheet.draw_sheet(there, path)
+        note = caption_sheet.origin_of(next(iter(there.values())).parent)
+        caption_sheet.draw_sheet(there, path, note=note)
         print(f"\nCaptions of seed {seed} side by side are in {path}")
 
 

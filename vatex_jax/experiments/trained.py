@@ -29,7 +29,7 @@ from vatex_jax.experiments.workdir import (
     read_config,
 )
 from vatex_jax.reports import results
-from vatex_jax.reports.cells import PLACES
+from vatex_jax.reports.cells import PLACES, origin
 from vatex_jax.text.tokenization import make_tokenizer
 from vatex_jax.text.vocabulary import SPECIALS
 from vatex_jax.training import optimizers, sharding, writers
@@ -119,8 +119,8 @@ class Experiment(Protocol):
     def write_statistics(self, folder: Path, output: Any) -> None:
         """What paired tests against other runs need; before results.json, which says that a run is done."""
 
-    def draw(self, figures: Path, output: Any, task: Any, params: Any) -> None:
-        """Pictures of the outputs, into a folder that is there; the training curve is drawn already."""
+    def draw(self, figures: Path, output: Any, task: Any, params: Any, note: str) -> None:
+        """Pictures of the outputs, with `note` on them, into a folder that is there; the curve is drawn already."""
 
     def summary(self, folder: Path, output: Any, result: dict[str, Any]) -> str:
         """The tidy page at the end."""
@@ -200,19 +200,20 @@ def _run_on(
     experiment.write_statistics(folder, output)
     results.write(folder / results.FILE_NAME, result)
     if config.eval.figures:
-        _draw(experiment, folder, output, task, jax.device_get(params))  # this process draws alone
+        _draw(experiment, folder, output, task, jax.device_get(params), origin(result["dataset"]))
     report("\n" + experiment.summary(folder, output, result))
     return result
 
 
-def _draw(experiment: Experiment, folder: Path, output: Any, task: Any, params: Any) -> None:
+def _draw(experiment: Experiment, folder: Path, output: Any, task: Any, params: Any, note: str) -> None:
+    """Pictures, by this process alone: `params` are on the host."""
     from vatex_jax.reports import plots
 
     figures = folder / "figures"
     figures.mkdir(exist_ok=True)
     if (folder / writers.METRICS_NAME).exists():
-        plots.training_curves(folder / writers.METRICS_NAME, figures / "training.png")
-    experiment.draw(figures, output, task, params)
+        plots.training_curves(folder / writers.METRICS_NAME, figures / "training.png", note)
+    experiment.draw(figures, output, task, params, note)
 
 
 def restore(experiment: Experiment, workdir: str | Path, report: Report = print) -> Trained:

@@ -140,7 +140,7 @@ def write_statistics(folder: Path, output: Output) -> None:
     write_bytes_whole(folder / STATISTICS_NAME, buffer.getvalue())
 
 
-def draw(figures: Path, output: Output, model: Translator, params: Any) -> None:
+def draw(figures: Path, output: Output, model: Translator, params: Any, note: str) -> None:
     """Pictures of the attention behind a few translations."""
     from vatex_jax.reports import plots
 
@@ -153,7 +153,9 @@ def draw(figures: Path, output: Output, model: Translator, params: Any) -> None:
                 else [str(segment + 1) for segment in range(matrix.shape[1])]
             )
             path = figures / f"attention_{memory}_{row}.png"
-            plots.attention_heatmap(matrix, [*output.words[row], "<eos>"], labels[: matrix.shape[1]], path)
+            xlabel = "source words" if memory == "source" else "video segments"
+            words = [*output.words[row], "<eos>"]
+            plots.attention_heatmap(matrix, words, labels[: matrix.shape[1]], path, xlabel=xlabel, note=note)
 
 
 def attention_weights(output: Output, model: Translator, params: Any, rows: list[int]) -> list[dict[str, np.ndarray]]:

@@ -12,7 +12,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from vatex_jax.errors import DataError, VatexError
+from vatex_jax.errors import ConfigError, DataError, VatexError
+from vatex_jax.reports import results
+from vatex_jax.reports.cells import origin
 from vatex_jax.reports.grid import display_width
 from vatex_jax.reports.plots import figure_axes, literal
 
@@ -24,19 +26,20 @@ _WIDTH = 92  # columns of text; a Chinese character takes two
 _LINE_INCHES = 0.2
 
 
-def draw_sheet(predictions: Mapping[str, Path], path: str | os.PathLike, videos: int = 12) -> None:
+def draw_sheet(predictions: Mapping[str, Path], path: str | os.PathLike, videos: int = 12, note: str = "") -> None:
     """Draws the captions that models gave the first videos of a split, all their languages, and two references.
 
     Args:
         predictions: by the models' names, their predictions.jsonl; videos are those of the first.
         path: the picture, a .png.
         videos: how many are shown.
+        note: what data it is (`cells.origin`).
 
     Raises:
         DataError: a file is none of a captioning run, or lacks one of the videos.
     """
     lines = sheet_lines({name: read_predictions(file) for name, file in predictions.items()}, videos)
-    with figure_axes(path, width=11.0, height=0.6 + _LINE_INCHES * len(lines), columns=1) as (axis,):
+    with figure_axes(path, width=11.0, height=0.8 + _LINE_INCHES * len(lines), columns=1, note=note) as (axis,):
         axis.set_axis_off()
         axis.set(xlim=(0, 1), ylim=(len(lines) + 0.5, -0.5))
         for number, (label, text, colour) in enumerate(lines):
@@ -92,6 +95,8 @@ def read_predictions(path: Path) -> dict[str, dict[str, Any]]:
             for value in record.values():
                 if isinstance(value, dict):
                     value["n_best"][0]["text"], value["references"]
+    except FileNotFoundError as error:
+        raise DataError(f"{path.parent} holds no captioning run: there is no {path.name}.") from error
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror or error}).") from error
     except (ValueError, KeyError, TypeError, IndexError) as error:
@@ -101,6 +106,12 @@ def read_predictions(path: Path) -> dict[str, dict[str, Any]]:
     return found
 
 
+def origin_of(run: Path) -> str:
+    """What data a run's outputs are of, as its results.json has it; empty where there is none yet."""
+    path = run / results.FILE_NAME
+    return origin(results.read(path)["dataset"]) if path.exists() else ""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Draws a sheet; returns the exit status, 2 after an error of the person's."""
     parser = argparse.ArgumentParser(
@@ -108,9 +119,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("runs", nargs="+", type=Path, help="folders of captioning runs")
     parser.add_argument("--out", required=True, type=Path, help="the picture, a .png")
-    parser.add_argument("--videos", type=int, default=12)
+    parser.add_argument("--videos", type=int, default=12, help="how many, the first of the split (12)")
     chosen = parser.parse_args(arguments)
     try:
+        if chosen.videos < 1:
+            raise ConfigError(f"--videos={chosen.videos}: it must be 1 or more.")
+        if chosen.out.suffix != ".png":
+            raise ConfigError(f"--out={chosen.out}: the picture is a PNG, so name a file that ends in .png.")
         names = [run.name for run in chosen.runs]
         if len(set(names)) < len(names):
             names = [str(run) for run in chosen.runs]
@@ -118,6 +133,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             {name: run / "predictions.jsonl" for name, run in zip(names, chosen.runs, strict=True)},
             chosen.out,
             chosen.videos,
+            origin_of(chosen.runs[0]),
         )
     except VatexError as error:
         print(f"error: {error}", file=sys.stderr)

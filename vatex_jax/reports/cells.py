@@ -138,6 +138,11 @@ def kind(dataset: dict[str, Any]) -> str:
     return "real data"
 
 
+def origin(dataset: dict[str, Any]) -> str:
+    """Returns a data set and its kind in a few words, for pictures: `vatex_sim/default 1.1.0: SIMULATED`."""
+    return f"{dataset['name']} {dataset['version']}: {kind(dataset).partition(' (')[0]}"
+
+
 def load_runs(folders: Iterable[Path]) -> list[Run]:
     """Returns all results under the folders, at any depth, by path; one file reached twice counts once.
 

@@ -5,6 +5,7 @@ SC from the package `pylopdf-fonts-zh-cn`, whose wheel holds the font: no system
 """
 
 import io
+import itertools
 import json
 import math
 import os
@@ -24,8 +25,10 @@ from vatex_jax.reports.cells import Block, Table, kind, mean_and_half_width
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00")  # told apart also by colour-blind readers
 
 
-def training_curves(metrics_file: str | os.PathLike, path: str | os.PathLike) -> None:
+def training_curves(metrics_file: str | os.PathLike, path: str | os.PathLike, note: str = "") -> None:
     """Draws loss and scores against the step from metrics.jsonl, each series under its own name.
+
+    A dotted line stands where a stage of training ends. `note` says what data it was (`cells.origin`).
 
     Raises:
       DataError: for a line that is not a JSON object with a step, or a file without anything to draw.
@@ -39,12 +42,17 @@ def training_curves(metrics_file: str | os.PathLike, path: str | os.PathLike) ->
     panels = {title: curves for title, curves in panels.items() if curves}
     if not panels:
         raise DataError(f"{metrics_file}: holds neither a loss nor a bleu4 or cider to draw")
-    with figure_axes(path, width=5.0 * len(panels), height=3.6, columns=len(panels)) as axes:
+    stages = series.get("stage", [])
+    ends = [step for (step, stage), (_, following) in itertools.pairwise(stages) if following != stage]
+    with figure_axes(path, width=5.0 * len(panels), height=3.6, columns=len(panels), note=note) as axes:
         for axis, (title, curves) in zip(axes, panels.items(), strict=True):
             for colour, (name, points) in zip(_cycle(), curves.items(), strict=False):
                 # A lone point would be an invisible line.
                 axis.plot(*zip(*points, strict=True), color=colour, label=name, marker="o", markersize=3)
+            for end in ends:
+                axis.axvline(end, color="black", linestyle=":", linewidth=1)
             axis.set(title=title, xlabel="step")
+            axis.xaxis.get_major_locator().set_params(integer=True)
             axis.grid(alpha=0.3)
             axis.legend()
 
@@ -94,7 +102,8 @@ def table_bars(table: Table, block: Block, path: str | os.PathLike) -> None:
             _bars(axis, labels, [column.label for column in table.columns], cells)
             axis.set(title=title, xlabel=table.title.rpartition(", ")[2])
         axes[1].set_yticklabels([])
-        axes[0].legend(loc="best")
+        handles, names = axes[0].get_legend_handles_labels()
+        axes[0].figure.legend(handles, names, loc="outside lower center", ncols=min(4, len(names)))
 
 
 def attention_heatmap(
@@ -103,6 +112,8 @@ def attention_heatmap(
     columns: Sequence[str],
     path: str | os.PathLike,
     title: str = "",
+    xlabel: str = "",
+    note: str = "",
 ) -> None:
     """Draws attention weights as a heat map: a row a target word, a column a video segment or source word.
 
@@ -111,7 +122,8 @@ def attention_heatmap(
       target_words: T words, English, Chinese or both.
       columns: L labels, for example segment times or source words.
       path: the picture, a .png.
-      title: shown above.
+      title, xlabel: shown above, and below the columns.
+      note: what data it is (`cells.origin`).
 
     Raises:
       DataError: where labels and weights do not fit, or there is nothing to draw.
@@ -121,14 +133,15 @@ def attention_heatmap(
             f"an attention map of shape {weights.shape} is not {len(target_words)} words by {len(columns)} columns"
         )
     width = min(24.0, 2.5 + 0.36 * len(columns))
-    with figure_axes(path, width=width, height=min(24.0, 1.6 + 0.32 * len(target_words)), columns=1) as (axis,):
+    with figure_axes(path, width=width, height=min(24.0, 1.8 + 0.32 * len(target_words)), columns=1, note=note) as (
+        axis,
+    ):
         image = axis.imshow(weights, cmap="Blues", vmin=0.0, vmax=1.0, aspect="auto", interpolation="nearest")
         axis.set_yticks(range(len(target_words)), [literal(word) for word in target_words])
         axis.set_xticks(range(len(columns)), [literal(label) for label in columns], rotation=60, ha="right",
                         rotation_mode="anchor")  # fmt: skip
         axis.figure.colorbar(image, ax=axis, label="attention weight")
-        if title:
-            axis.set_title(literal(title))
+        axis.set(title=literal(title), xlabel=xlabel)
 
 
 def _bars(axis: Any, labels: list[str], groups: list[str], cells: list[list[tuple[float, float]]]) -> None:
@@ -147,8 +160,13 @@ def _bars(axis: Any, labels: list[str], groups: list[str], cells: list[list[tupl
 
 
 @contextmanager
-def figure_axes(path: str | os.PathLike, width: float, height: float, columns: int) -> Iterator[list[Any]]:
-    """Yields the axes of a new figure of so many inches, and writes it to `path`, whole, at the end."""
+def figure_axes(
+    path: str | os.PathLike, width: float, height: float, columns: int, note: str = ""
+) -> Iterator[list[Any]]:
+    """Yields the axes of a new figure of so many inches, and writes it to `path`, whole, at the end.
+
+    `note` stands small at the top: the data a picture shows, since pictures leave the folders that say it.
+    """
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -157,6 +175,8 @@ def figure_axes(path: str | os.PathLike, width: float, height: float, columns: i
     with matplotlib.rc_context({"font.family": _font_families(), "font.size": 10}):
         figure = Figure(figsize=(width, height), layout="constrained")
         FigureCanvasAgg(figure)
+        if note:
+            figure.suptitle(literal(note), fontsize=8, color="#707070")
         yield list(figure.subplots(1, columns, squeeze=False)[0])
         picture = io.BytesIO()
         figure.savefig(picture, format="png", dpi=150)

@@ -1,6 +1,8 @@
 """Runs an experiment: `python run_experiment.py --config=configs/NAME.py[:VARIANT] [--workdir=DIR] [--mode=MODE]`.
 
-This file reads flags, starts the other processes' connections and hands over; everything else is in vatex_jax.
+configs/ holds an experiment a file, configs/tables/ the papers' tables; each file names its variants at its top. Any
+field is set by --config.FIELD=VALUE, for example --config.seed=1 or --config.decode.beam=10; --mode=describe tells what
+would run. This file reads flags and hands over; everything else is in vatex_jax.
 """
 
 import importlib
@@ -67,12 +69,16 @@ def parse_flags(arguments: list[str]) -> list[str]:
                      if word.lstrip("-").partition("=")[0] == "config"):  # fmt: skip
             file = Path(path.partition(":")[0])
             if file.suffix != ".py" or not file.is_file() or "def get_config" not in file.read_text(encoding="utf-8"):
-                raise ConfigError(f"{file}: there is no such configuration file; configs/ holds them.")
+                raise ConfigError(
+                    f"{file}: there is no such configuration file; configs/ holds them, and paths are from "
+                    f"the current folder, {Path.cwd()}."
+                )
         return flags.FLAGS(arguments)
     except (VatexError, flags.Error) as error:
         print(f"error: {str(error).splitlines()[0]}", file=sys.stderr)
-    except AttributeError as error:  # how ml_collections says that a --config.FIELD is unknown
-        print(f"error: a --config.FIELD names no field of the configuration: {error}", file=sys.stderr)
+    except AttributeError as error:  # how ml_collections says that a --config.FIELD is unknown, around a KeyError
+        why = " ".join(str(getattr(error.args[0], "args", error.args)[0]).split())
+        print(f"error: a --config.FIELD names no field of the configuration: {why}", file=sys.stderr)
     except (TypeError, ValueError) as error:
         print(f"error: a --config.FIELD has a value of the wrong type: {error}", file=sys.stderr)
     sys.exit(2)

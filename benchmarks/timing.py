@@ -5,12 +5,14 @@ peak memory is one side's alone. One call runs at a time, anywhere: the other pr
 """
 
 import importlib.metadata
+import importlib.util
 import json
 import multiprocessing
 import os
 import pathlib
 import platform
 import resource
+import sys
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -142,6 +144,12 @@ def without_bfloat16(cpuinfo: str = "/proc/cpuinfo") -> str | None:
     words = set(path.read_text(encoding="utf-8", errors="replace").split())
     wanted = ("avx512_bf16", "amx_bf16", "bf16")
     return None if words & set(wanted) else f"{cpuinfo} lists none of {', '.join(wanted)}"
+
+
+def require_torch() -> None:
+    """Ends the script with a line for the person where PyTorch, the peer, is not installed."""
+    if importlib.util.find_spec("torch") is None:
+        sys.exit("error: the peer is PyTorch, which is not installed: pip install -e .[bench]")
 
 
 def software() -> dict[str, Any]:

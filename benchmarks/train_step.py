@@ -283,6 +283,7 @@ def table(results: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
+    timing.require_torch()
     figures = run(Plan())
     print(table(figures))
     timing.print_line("train_step", figures)

@@ -118,17 +118,19 @@ def build(
 
 
 def current_version(name: str) -> str:
-    """The version of a data set's content that `build` makes now.
+    """The version of a data set's content that `build` makes now; nothing is read or made.
 
     Raises:
-      ConfigError: no such data set.
+      ConfigError: no such data set, or no such configuration of it.
     """
-    base, _ = _parse_name(name, None)
+    base, config = _parse_name(name, None)
     with _quiet_tfds():
         if base == "vatex":
             from tfds_builders.vatex.vatex_dataset_builder import Builder
         else:
             from tfds_builders.vatex_sim.vatex_sim_dataset_builder import Builder
+
+            _world(config)
         return str(Builder.VERSION)
 
 
@@ -164,10 +166,16 @@ def _vatex(options: Options, data_dir: pathlib.Path, **inputs: object) -> "tfds.
 def _vatex_sim(options: Options, data_dir: pathlib.Path) -> "tfds.core.DatasetBuilder":
     from tfds_builders.vatex_sim import vatex_sim_dataset_builder as sim
 
-    size, marker, seed = options.config.partition("-w")
+    return sim.Builder(data_dir=data_dir, config=_world(options.config))
+
+
+def _world(config: str) -> "tfds.core.BuilderConfig":
+    from tfds_builders.vatex_sim import vatex_sim_dataset_builder as sim
+
+    size, marker, seed = config.partition("-w")
     if marker and not re.fullmatch(r"[0-9]{1,9}", seed):
-        raise ConfigError(f"{options.config!r}: a world seed is a whole number, as in default-w7.")
-    return sim.Builder(data_dir=data_dir, config=sim.make_config(size, int(seed or 0)))
+        raise ConfigError(f"{config!r}: a world seed is a whole number, as in default-w7.")
+    return sim.make_config(size, int(seed or 0))
 
 
 @contextlib.contextmanager

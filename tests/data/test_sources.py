@@ -115,5 +115,6 @@ def test_other_features_under_the_same_ids_are_another_data_set():
 def test_the_version_told_in_advance_is_the_one_opened(name, tmp_path):
     builder = build.build("vatex_sim/tiny", data_dir=tmp_path, report=lambda line: None)
     assert current_version(name) == str(builder.info.version)
-    with pytest.raises(ConfigError, match="vatex_simulated"):
-        current_version("vatex_simulated")
+    for wrong in ("vatex_simulated", "vatex_sim/defalt", "vatex_sim/default-wx", "vatex/i3"):
+        with pytest.raises(ConfigError, match=wrong.rpartition("/")[2]):
+            current_version(wrong)

@@ -210,20 +210,20 @@ def test_missing_and_strange_captions_shift_no_other_score(running, language):
     assert scores.missing == 2
     assert scores.empty == {"en": 4 + 2, "zh": 5 + 2}[language]  # with the strange ones that hold no word
     assert [str(warning.message) for warning in caught] == [
-        f"2 of 40 captions are missing and {scores.empty} are empty; they score 0."
+        f"Of 40 captions 2 missing and {scores.empty} empty: worth 0."
     ]
 
 
 def test_an_empty_caption_is_worth_nothing_beside_an_empty_reference(running):
     """pycocoevalcap's ROUGE-L takes the two for equal."""
-    with pytest.warns(UserWarning, match="1 of 2 captions are missing and 0 are empty"):
+    with pytest.warns(UserWarning, match="Of 2 captions 1 missing: worth 0"):
         scores = coco_scores([None, "狗在睡觉"], [["。", "猫在睡觉"], ["狗在睡觉"]], "zh", running=running)
     assert {name: values[0] for name, values in scores.captions.items()} == dict.fromkeys(METRICS, 0)
     assert scores.corpus["rouge_l"] == pytest.approx(50)
 
 
 def test_all_captions_missing(running):
-    with pytest.warns(UserWarning, match="2 of 2 captions are missing"):
+    with pytest.warns(UserWarning, match="Of 2 captions 2 missing: worth 0"):
         scores = coco_scores([None, None], [["a dog"], ["a cat"]], "en", running=running)
     assert scores.corpus == dict.fromkeys(METRICS, 0)
 

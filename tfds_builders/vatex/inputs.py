@@ -66,7 +66,7 @@ def collect(
     if with_features:
         found = features.find_feature_files(folder, [v.video_id for file in files.values() for v in file.videos])
         if missing_features == "error":
-            _refuse_missing(files.values(), found)
+            _refuse_missing(folder, files.values(), found)
         headers = {video_id: features.read_header(path) for video_id, path in found.items()}
         stand_in = stand_in or (folder / STAND_IN_MARKER).exists()
 
@@ -89,7 +89,7 @@ def collect(
         ]
     if not splits:
         raise DataError(
-            f"{folder}: no video of any split has features there. {_where_features()} To build without them, "
+            f"{folder}: no video of any split has features there. {_where_features(folder)} To build without them, "
             "say --features=none."
         )
     sources = {
@@ -135,11 +135,13 @@ def _origin(file: captions.CaptionFile) -> str:
     return f"{file.path.name}: not an official file known by its hash (git blob {file.sha1[:12]}); used as it is"
 
 
-def _where_features() -> str:
-    return "Put <videoID>.npy files into it or any folder below it."
+def _where_features(folder: pathlib.Path) -> str:
+    return f"Put <videoID>.npy files into {folder} or any folder below it."
 
 
-def _refuse_missing(files: Sequence[captions.CaptionFile], found: Mapping[str, pathlib.Path]) -> None:
+def _refuse_missing(
+    folder: pathlib.Path, files: Sequence[captions.CaptionFile], found: Mapping[str, pathlib.Path]
+) -> None:
     lines = []
     for file in files:
         missing = [v.video_id for v in file.videos if v.video_id not in found]
@@ -149,7 +151,7 @@ def _refuse_missing(files: Sequence[captions.CaptionFile], found: Mapping[str, p
     if lines:
         raise DataError(
             "; ".join(lines)
-            + f". {_where_features()} To leave these videos out, say --missing_features=skip; to build "
+            + f". {_where_features(folder)} To leave these videos out, say --missing_features=skip; to build "
             "without any features, --features=none."
         )
 

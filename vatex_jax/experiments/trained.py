@@ -17,7 +17,7 @@ import ml_collections
 import numpy as np
 
 from vatex_jax.data.batching import MAX_SHAPES, TrainingBatches
-from vatex_jax.data.sources import Source, Split
+from vatex_jax.data.sources import Source, Split, current_version
 from vatex_jax.errors import CheckpointError, ConfigError
 from vatex_jax.experiments.parameters import parameter_table
 from vatex_jax.experiments.workdir import (
@@ -266,7 +266,7 @@ def check_config(config: ml_collections.ConfigDict) -> None:
 def describe(experiment: Experiment, config: ml_collections.ConfigDict) -> None:
     """Prints what would run: data set, parameters by module and in total, schedule; needs no data."""
     what = " ".join(part for part in (config.experiment, config.variant, config.get("direction", "")) if part)
-    print(f"{what}, on {config.data.name}")
+    print(f"{what}, on {config.data.name} {current_version(config.data.name)}")
     said = ", ".join(f"{name} {config.vocabulary_size[name]:,}" for name in experiment.languages(config))
     print(f"vocabularies (special tokens included; what training builds may differ): {said}\n")
     shapes = _parameter_shapes(experiment, config)
@@ -274,7 +274,7 @@ def describe(experiment: Experiment, config: ml_collections.ConfigDict) -> None:
     learning, decode = config.train, config.decode
     print(
         f"\nAdam, {learning.schedule} learning rate {learning.learning_rate:g}, batch {learning.batch_size}, "
-        f"at most {learning.epochs} epochs, patience {learning.patience}; {config.precision} products; "
+        f"at most {learning.epochs} epochs, {_patience(learning.patience)}; {config.precision} products; "
         f"beam {decode.beam}, length penalty {decode.length_penalty:g}"
     )
     if learning.plateau_factor < 1:
@@ -292,6 +292,10 @@ def describe(experiment: Experiment, config: ml_collections.ConfigDict) -> None:
         leaves = jax.tree.leaves(optimizers.frozen_leaves(shapes, stage.frozen))
         frozen = sum(leaf.size for leaf, is_frozen in zip(jax.tree.leaves(shapes), leaves, strict=True) if is_frozen)
         print(f"stage {number}: at most {stage.epochs} epochs, {frozen:,} parameters frozen")
+
+
+def _patience(evaluations: int) -> str:
+    return f"stopped after {evaluations} evaluations without improvement" if evaluations else "no early stopping"
 
 
 def parameters(experiment: Experiment, config: ml_collections.ConfigDict) -> int:

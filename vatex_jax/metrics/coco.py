@@ -114,9 +114,8 @@ def _of_set(
     missing = sum(hypothesis is None for hypothesis in hypotheses)
     empty = int(wordless.sum()) - missing
     if missing or empty:
-        warnings.warn(
-            f"{missing} of {len(lines)} captions are missing and {empty} are empty; they score 0.", stacklevel=4
-        )
+        told = [f"{count} {what}" for count, what in ((missing, "missing"), (empty, "empty")) if count]
+        warnings.warn(f"Of {len(lines)} captions {' and '.join(told)}: worth 0.", stacklevel=4)
     scored = {name: np.where(wordless, 0.0, 100.0 * values) for name, values in captions.items()}
     percent = {name: 100.0 * value for name, value in corpus.items()}
     # ROUGE-L takes two empty sentences for equal ones; its mean must not.

@@ -150,8 +150,9 @@ class _Run:
 
     def to_the_end(self, interruption: Interruption) -> Result:
         """Trains, evaluates and saves until every stage is over."""
-        if self.step and not self.host.finished:
-            self.progress.message(f"Resuming after step {self.step}.")
+        if self.step:
+            done = f"Training is done already, at step {self.step}."
+            self.progress.message(done if self.host.finished else f"Resuming after step {self.step}.")
         while not self.host.finished:
             if self._evaluation_is_due():
                 self._evaluate(interruption)

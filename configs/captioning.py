@@ -127,7 +127,7 @@ _PAPER_TRAINING = {
 
 _SMALL_TRAINING = {
     "batch_size": 64,
-    "epochs": 2,
+    "epochs": 3,
     "learning_rate": 3e-3,
     "schedule": "linear",
     "clip": "global_norm",

@@ -129,6 +129,8 @@ def test_table4_runs_every_model_once_a_seed():
     assert not runs["vatex_sim/base_zh_untied-seed3"].model.tied
     assert runs["vatex_sim/base_zh_untied-seed3"].seed == 3
     assert not runs["vatex_sim/shared_enc-seed0"].model.shared_decoder
+    assert len({(one.train.epochs, one.train.finetune_private) for one in runs.values()}) == 1
+    assert vatex_table4.get_config("paper").run.train.finetune_private
 
 
 def test_captions_of_all_rows_are_drawn_side_by_side(monkeypatch, make_result, tmp_path, capsys):

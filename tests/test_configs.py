@@ -64,7 +64,7 @@ def translation_default():
     return config, TranslationTask(make_model(config, 50, 60)), batch(8, video=True)
 
 
-@pytest.mark.parametrize("default", [translation_default, captioning_default])
+@pytest.mark.parametrize("default", [translation_default, pytest.param(captioning_default, marks=pytest.mark.slow)])
 def test_steps_of_the_default_lower_the_loss_of_their_batch(default):
     config, task, made = default()
     check_config(config)

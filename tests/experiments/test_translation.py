@@ -190,6 +190,7 @@ def test_describe_needs_no_data_and_counts_the_published_sizes(monkeypatch, tmp_
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_another_variant_runs_in_the_other_direction(environment):
     variant = "none"
     config = tiny_config(variant)

@@ -310,7 +310,7 @@ def test_ptb_tokens():
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_several_sets_score_as_each_alone(language):
+def test_several_sets_score_as_each_alone(running, language):
     """Whatever ends a set (an abbreviation, nothing) or stands in it."""
     references = {
         "en": [["A man runs.", "He runs in the U.S."], ["Two cats sit on a mat."], ["A dog barks at Mr."]],
@@ -322,8 +322,8 @@ def test_several_sets_score_as_each_alone(language):
     }[language]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the missing captions; other tests are about that
-        together = coco.coco_scores_of_sets(sets, references, language)
-        alone = [coco.coco_scores(hypotheses, references, language) for hypotheses in sets]
+        together = coco.coco_scores_of_sets(sets, references, language, running=running)
+        alone = [coco.coco_scores(hypotheses, references, language, running=running) for hypotheses in sets]
     for one, other in zip(together, alone, strict=True):
         assert one.corpus == other.corpus
         assert (one.missing, one.empty) == (other.missing, other.empty)

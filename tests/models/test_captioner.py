@@ -254,6 +254,7 @@ def test_languages_missing_unknown_and_ignored(captions):
         captions.model(decoder_hidden=9).init(key, *captions.given(model, batch))
 
 
+@pytest.mark.slow
 def test_bfloat16_close_to_float32(captions):
     model, batch = captions.model(), captions.batch()
     params, key = captions.parameters(model, scale=0.3), jax.random.key(0)

@@ -9,7 +9,7 @@ from vatex_jax.decoding.beam import beam_search
 from vatex_jax.decoding.sampling import greedy, sample
 from vatex_jax.models.translator import decoding
 
-KINDS = ("none", "average", "final", "attention")
+KINDS = ("none", "attention", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("average", "final")))
 MAX_WORDS = 6
 
 

@@ -8,7 +8,7 @@ import pytest
 from vatex_jax.decoding.beam import beam_search
 from vatex_jax.models.translator import decoding, translation_loss
 
-KINDS = ("none", "average", "final", "attention")
+KINDS = ("none", "attention", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("average", "final")))
 MORE = {
     "source words": {"source": (0, 3)},
     "target words": {"target": (0, 4)},

@@ -11,7 +11,8 @@ from vatex_jax.training.loop import train
 def put_back():
     before = jax.config.jax_compilation_cache_dir
     yield
-    jax.config.update("jax_compilation_cache_dir", before)
+    if before:
+        enable_compilation_cache(before)
 
 
 def test_the_folder_told_goes_before_jax_s_variable_and_that_before_the_user_s(tmp_path, monkeypatch):

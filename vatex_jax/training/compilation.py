@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import jax
+from jax.experimental.compilation_cache import compilation_cache
 
 
 def enable_compilation_cache(folder: str | os.PathLike | None = None) -> Path:
@@ -19,6 +20,8 @@ def enable_compilation_cache(folder: str | os.PathLike | None = None) -> Path:
         )
     path = Path(folder).absolute()
     path.mkdir(parents=True, exist_ok=True)
+    if jax.config.jax_compilation_cache_dir != str(path):
+        compilation_cache.reset_cache()  # JAX stays with the folder of its first compilation
     jax.config.update("jax_compilation_cache_dir", str(path))
     # By default only programs that took a second to compile are kept; a run has dozens of smaller ones.
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)

@@ -181,7 +181,7 @@ def current_version(name: str) -> str:
     """The version of a data set that `open_source` would open; reads and prepares nothing.
 
     Raises:
-        ConfigError: no such data set.
+        ConfigError: no such data set, or no such configuration of it.
     """
     from tfds_builders import build
 

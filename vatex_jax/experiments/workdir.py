@@ -18,6 +18,7 @@ from vatex_jax.errors import CheckpointError, DataError
 from vatex_jax.files import read_json, write_json_whole
 from vatex_jax.reports.cells import DECODED, PLACES
 from vatex_jax.text.vocabulary import Vocabulary
+from vatex_jax.training.writers import METRICS_NAME
 
 CONFIG_NAME = "config.json"
 LOCK_NAME = ".lock"
@@ -162,7 +163,7 @@ def _is_ours(workdir: Path) -> bool:
 def _has_begun(workdir: Path) -> bool:
     """Whether a run has left anything that took training."""
     kept = workdir / "checkpoints"
-    return (workdir / "metrics.jsonl").exists() or (kept.is_dir() and any(kept.iterdir()))
+    return (workdir / METRICS_NAME).exists() or (kept.is_dir() and any(kept.iterdir()))
 
 
 def _begin(workdir: Path, path: Path, config: ml_collections.ConfigDict, must_exist: bool) -> Path:

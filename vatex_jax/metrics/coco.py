@@ -95,9 +95,7 @@ def coco_scores_of_sets(
     if not references:
         nothing = {name: np.zeros(0) for name in METRICS}
         return [CocoScores(dict.fromkeys(METRICS, 0.0), nothing, 0, 0, signed) for _ in sets]
-    with (
-        contextlib.nullcontext(running) if running is not None else meteor.Meteor() as program
-    ):  # loads while others are counted
+    with meteor.Meteor() if running is None else contextlib.nullcontext(running) as program:  # loads while others count
         lines, several = _tokenized(sets, references, language, chinese)
         return [_of_set(hypotheses, cut, several, program, signed) for hypotheses, cut in zip(sets, lines, strict=True)]
 

@@ -132,10 +132,8 @@ def attention_heatmap(
         raise DataError(
             f"an attention map of shape {weights.shape} is not {len(target_words)} words by {len(columns)} columns"
         )
-    width = min(24.0, 2.5 + 0.36 * len(columns))
-    with figure_axes(path, width=width, height=min(24.0, 1.8 + 0.32 * len(target_words)), columns=1, note=note) as (
-        axis,
-    ):
+    width, height = (min(24.0, size) for size in (2.5 + 0.36 * len(columns), 1.8 + 0.32 * len(target_words)))
+    with figure_axes(path, width=width, height=height, columns=1, note=note) as (axis,):
         image = axis.imshow(weights, cmap="Blues", vmin=0.0, vmax=1.0, aspect="auto", interpolation="nearest")
         axis.set_yticks(range(len(target_words)), [literal(word) for word in target_words])
         axis.set_xticks(range(len(columns)), [literal(label) for label in columns], rotation=60, ha="right",

@@ -13,7 +13,7 @@ def keep_freed_memory() -> bool:
     XLA asks for a step's temporary buffers on the CPU anew in every step. What is larger than 32 MiB malloc maps anew
     each time, and the kernel hands it out page by page as it is touched: in a small captioner's step, whose buffers are
     34 MB, that took 40% of the time. Kept memory is at hand. Accelerators have allocators of their own; other systems
-    and C libraries are left as they are.
+    and C libraries are left as they are, and so is a malloc that MALLOC_MMAP_MAX_ in the environment sets already.
     """
     if not sys.platform.startswith("linux") or "MALLOC_MMAP_MAX_" in os.environ:
         return False

@@ -163,6 +163,10 @@ def test_the_share_fed_back_grows_and_is_capped():
     sampling = captioning.ScheduledSampling(0.05, 0.05, 5, 0.25)
     found = [float(sampling.probability(jnp.int32(epoch))) for epoch in (0, 4, 5, 19, 20, 25, 100)]
     np.testing.assert_allclose(found, [0.05, 0.05, 0.1, 0.2, 0.25, 0.25, 0.25], rtol=1e-6)
+    assert sampling.ever()
+    assert captioning.ScheduledSampling(0.0, 0.05, 5, 0.25).ever()
+    assert not captioning.ScheduledSampling(0.0, 0.0, 5, 0.25).ever()
+    assert not captioning.ScheduledSampling(0.05, 0.05, 5, 0.0).ever()
 
 
 def test_one_language_freezes_nothing_and_teacher_forcing_samples_nothing():

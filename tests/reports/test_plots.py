@@ -74,6 +74,18 @@ def test_training_curves_are_read_and_drawn(tmp_path):
     assert grey[1] > grey[0] + 20  # the note at the top
 
 
+def test_a_line_stands_where_a_stage_ends(tmp_path):
+    pictures = []
+    for last in (0, 1):
+        lines = [{"step": step, "loss": 3.0 - step, "stage": last * (step == 3)} for step in (1, 2, 3)]
+        (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        plots.training_curves(tmp_path / "metrics.jsonl", tmp_path / "curves.png")
+        pictures.append(pixels(tmp_path / "curves.png"))
+    changed = np.argwhere(np.abs(pictures[0] - pictures[1]).max(-1) > 0.3)
+    assert len(changed) > 50
+    assert np.ptp(changed[:, 1]) < 10  # one upright line
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -28,7 +28,7 @@ def get_config(spec: str = "") -> ml_collections.ConfigDict:
     config.run.eval.figures = False
     config.run.decode.samples = 0
     if not spec:
-        # In a sixth pass Base would train all it has, the shared rows their private part alone, and none
+        # In a fifth pass Base would train all it has, the shared rows their private part alone, and none
         # has converged yet.
         config.run.train.finetune_private = False
     config.vocabulary_size = config.run.vocabulary_size  # for --mode=describe

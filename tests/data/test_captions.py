@@ -10,6 +10,7 @@ import pytest
 
 from vatex_jax.data import captions
 from vatex_jax.data.captions import CaptionedVideo, CaptionFile, parse_captions
+from vatex_jax.data.json_files import git_blob_sha1
 from vatex_jax.errors import DataError
 
 
@@ -160,7 +161,7 @@ def test_folders_pipes_and_dead_links_are_no_caption_files(tmp_path):
 
 
 def test_hash_is_gits_and_official_files_are_known_by_it(tmp_path, monkeypatch):
-    assert captions.git_blob_sha1(b"") == "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"  # git's well-known empty blob
+    assert git_blob_sha1(b"") == "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"  # git's well-known empty blob
     path = tmp_path / "vatex_training_v1.0.json"
     path.write_bytes(encode(GOOD))
     content = path.read_bytes()

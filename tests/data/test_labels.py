@@ -2,7 +2,7 @@
 
 import pytest
 
-from vatex_jax.data.captions import git_blob_sha1
+from vatex_jax.data.json_files import git_blob_sha1
 from vatex_jax.data.labels import parse_labels, read_labels
 from vatex_jax.errors import DataError
 

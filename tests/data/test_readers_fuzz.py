@@ -2,7 +2,9 @@
 
 import io
 import json
+import pathlib
 import warnings
+import zipfile
 
 import hypothesis
 import numpy as np
@@ -11,11 +13,16 @@ from hypothesis import strategies as st
 
 from vatex_jax.data.captions import parse_captions
 from vatex_jax.data.features import parse_features
+from vatex_jax.data.image_features import open_image_features
+from vatex_jax.data.visdial_dense import parse_dense
+from vatex_jax.data.visdial_files import parse_dialogues
+from vatex_jax.data.zip_files import read_zipped
 from vatex_jax.errors import DataError
 
 pytestmark = pytest.mark.slow
 
 MUTATIONS = 100_000
+FEWER = 15_000  # of files that take longer to read
 THOROUGH = hypothesis.settings(
     max_examples=2000, deadline=None, derandomize=True, suppress_health_check=list(hypothesis.HealthCheck)
 )
@@ -71,6 +78,36 @@ FEATURE_PIECES = (
     ),
     *(b"{", b"}", b"\x00\x00\x80\x7f", b"\x00\x00\xc0\x7f", b"\n", b"[('a', '<f4')]", b"#", b"__import__('os')"),
     b"(" * 3000,
+)
+
+
+DIALOGUES = {
+    "version": "1.0",
+    "data": {
+        "questions": ["is it sunny", "有猫吗"],
+        "answers": [*(f"a{i}" for i in range(98)), "", "🐶", "no"],
+        "dialogs": [
+            {
+                "image_id": 7 + number,
+                "caption": "a bus",
+                "dialog": [
+                    {"question": 1, "answer": 2 + r, "answer_options": list(range(r, 100 + r)), "gt_index": 2}
+                    for r in range(number + 1)
+                ],
+            }
+            for number in range(2)
+        ],
+    },
+}
+DIALOGUE_PIECES = (
+    *(b'"', b"{", b"}", b"[", b"]", b",", b":", b"null", b"true", b"1.0", b"-1", b"NaN", b"1e9", b"101", b"9" * 30),
+    *(b'"dialog"', b'"answer"', b'"gt_index"', b'{"dialog": 1}', b"[]", b"\\ud800", b"\0", b"[" * 3000, b"9" * 4400),
+)
+DENSE_RECORD = {"image_id": 8, "round_id": 2, "gt_relevance": [1, 0.4] + [0] * 98}
+DENSE = json.dumps([DENSE_RECORD, {"image_id": 7, "round_id": 1, "relevance": [0.0] * 100}]).encode()
+ZIP_PIECES = (
+    *(b"PK\x03\x04", b"PK\x01\x02", b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07", b"\xff\xff\xff\xff", b"\0\0\0\0"),
+    *(b"\x08\x00", b"\x01\x00", b"../", b"/", b"\xff\xff", b"\x0c\x00", b"\x01\x00\x10\x00"),
 )
 
 
@@ -169,6 +206,100 @@ def test_mutated_feature_files():
     assert 0.02 * MUTATIONS < taken < 0.8 * MUTATIONS
 
 
+def check_dialogues(data: bytes) -> bool:
+    """The same of the reader of dialogues, with Python's own as the oracle."""
+    path = pathlib.Path("f.json")
+    try:
+        file = parse_dialogues(data.decode("utf-8", "surrogatepass"), path, "1.0", "train")
+    except DataError as error:
+        return not_taken(error, "f.json")
+    except UnicodeDecodeError:
+        return False
+    content = json.loads(data)["data"]
+    texts = content["answers"]
+    for index, dialogue in enumerate(content["dialogs"]):
+        assert file.image_id[index] == dialogue["image_id"]
+        assert file.captions[index] == dialogue["caption"]
+        assert file.rounds[index] == len(dialogue["dialog"])
+        for number, turn in enumerate(dialogue["dialog"]):
+            options = [file.answer_table[option] for option in file.options[index, number]]
+            assert options == [texts[option] for option in turn["answer_options"]]
+            assert len(set(options)) == 100
+            assert options[file.gt_index[index, number]] == texts[turn["answer"]]
+            assert file.question_table[file.questions[index, number]] == content["questions"][turn["question"]]
+    assert len(set(file.answer_table)) == len(file.answer_table)
+    return True
+
+
+def check_dense(data: bytes, dialogues: object) -> bool:
+    """The same of the reader of annotations."""
+    try:
+        dense = parse_dense(data.decode("utf-8", "replace"), pathlib.Path("f.json"), dialogues)
+    except DataError as error:
+        return not_taken(error, "f.json")
+    records = json.loads(data.decode("utf-8", "replace"))
+    assert (dense.round >= 0).sum() + dense.dropped == len(records)
+    assert ((dense.relevance >= 0) & (dense.relevance <= 1)).all()
+    return True
+
+
+def test_mutated_dialogue_files():
+    rng = np.random.default_rng(0)
+    data = json.dumps(DIALOGUES, ensure_ascii=False).encode()
+    taken = sum(check_dialogues(mutate(data, rng, DIALOGUE_PIECES, 60)) for _ in range(FEWER))
+    assert 0.02 * FEWER < taken < 0.8 * FEWER
+
+
+def test_mutated_annotations():
+    rng = np.random.default_rng(0)
+    dialogues = parse_dialogues(json.dumps(DIALOGUES), pathlib.Path("d.json"), "1.0", "train")
+    taken = sum(check_dense(mutate(DENSE, rng, DIALOGUE_PIECES, 60), dialogues) for _ in range(FEWER))
+    assert 0.02 * FEWER < taken < 0.8 * FEWER
+
+
+def test_mutated_archives(tmp_path):
+    """Nothing but a `DataError`, or the very content; nothing ever appears beside the archive."""
+    rng = np.random.default_rng(0)
+    path = tmp_path / "visdial_1.0_train.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("f.json", CAPTIONS)
+    original, taken = path.read_bytes(), 0
+    for _ in range(FEWER):
+        path.write_bytes(mutate(original, rng, ZIP_PIECES, len(original)))
+        try:
+            assert read_zipped(path, "f.json") == CAPTIONS
+            taken += 1
+        except DataError as error:
+            not_taken(error, str(path))
+    assert [found.name for found in tmp_path.iterdir()] == [path.name]
+    assert 0 < taken < FEWER
+
+
+@pytest.mark.parametrize("ending", ["npz", "h5"])
+def test_mutated_feature_tables(ending, tmp_path):
+    rng = np.random.default_rng(0)
+    path = tmp_path / f"f.{ending}"
+    image_ids, features = np.array([3, 1]), rng.normal(size=(2, 5)).astype(np.float32)
+    if ending == "npz":
+        np.savez(path, image_ids=image_ids, features=features)
+    else:
+        with pytest.importorskip("h5py").File(path, "w") as file:
+            file["image_ids"], file["features"] = image_ids, features
+    original, taken = path.read_bytes(), 0
+    for _ in range(FEWER // 15):
+        path.unlink()  # HDF5 still holds the file of the one before
+        path.write_bytes(mutate(original, rng, ZIP_PIECES + FEATURE_PIECES, len(original)))
+        try:
+            found = open_image_features([path])
+            for image_id in (3, 1):
+                if image_id in found:
+                    assert np.isfinite(found[image_id]).all()
+            taken += 1
+        except DataError as error:
+            not_taken(error, str(path))
+    assert 0 < taken < FEWER // 15
+
+
 ANY_JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
@@ -225,3 +356,34 @@ def feature_files(draw: st.DrawFn) -> bytes:
 )
 def test_structured_feature_files(data):
     check_features(data)
+
+
+def any_of(value: object) -> st.SearchStrategy:
+    """The value itself, mostly, or anything."""
+    return st.just(value) | st.just(value) | st.just(value) | ANY_JSON
+
+
+@st.composite
+def dialogue_files(draw: st.DrawFn) -> bytes:
+    """Files of the right form in which any field may be anything, or absent."""
+
+    def rounds() -> object:
+        options = list(range(100))
+        if draw(st.booleans()):
+            options[draw(st.integers(0, 99))] = draw(ANY_JSON | st.integers(-1, 102))
+        made = {"question": 0, "answer": 3, "answer_options": draw(any_of(options)), "gt_index": 3}
+        made = {field: draw(any_of(value)) for field, value in made.items()}
+        return {field: made[field] for field in made if draw(st.integers(0, 9))}
+
+    dialogs = [
+        {"image_id": draw(any_of(i)), "caption": draw(any_of("a")), "dialog": draw(any_of([rounds()]))}
+        for i in range(2)
+    ]
+    data = {"questions": draw(any_of(["q"])), "answers": draw(any_of(DIALOGUES["data"]["answers"]))}
+    return json.dumps({"data": draw(any_of(data | {"dialogs": draw(any_of(dialogs))}))}).encode()
+
+
+@hypothesis.settings(THOROUGH, max_examples=400)  # such a file takes long to draw
+@hypothesis.given(data=dialogue_files())
+def test_structured_dialogue_files(data):
+    check_dialogues(data)

@@ -162,6 +162,37 @@ def test_the_second_waits_for_the_lock(vatex_folder, tmp_path):
     assert len(train_ids(out, "vatex/none")) == 3
 
 
+def test_a_lock_that_its_holder_removed_is_not_mistaken_for_the_next(vatex_folder, tmp_path):
+    """Whoever waited on the removed file must wait for who holds the new one of that name."""
+    fcntl = pytest.importorskip("fcntl")
+    out = tmp_path / "out"
+    out.mkdir()
+    path = out / ".vatex-none.lock"
+    first = path.open("w")
+    fcntl.flock(first, fcntl.LOCK_EX)
+    command = [sys.executable, "-u", str(SCRIPT), "vatex/none", f"--manual_dir={vatex_folder}", f"--data_dir={out}"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert "Another process is building vatex/none" in process.stdout.readline()
+    path.unlink()
+    with path.open("w") as second:
+        fcntl.flock(second, fcntl.LOCK_EX)
+        first.close()
+        assert "Another process is building vatex/none" in process.stdout.readline()
+        assert not (out / "vatex").exists()
+    process.communicate(timeout=300)
+    assert process.returncode == 0
+    assert len(train_ids(out, "vatex/none")) == 3
+    assert not path.exists()
+
+
+def test_no_build_leaves_its_lock_behind(vatex_folder, tmp_path):
+    with pytest.raises(DataError, match="not built yet"):
+        build("vatex", data_dir=tmp_path / "a")
+    assert list((tmp_path / "a").iterdir()) == []
+    build("vatex/none", manual_dir=vatex_folder, data_dir=tmp_path / "b")
+    assert [path.name for path in (tmp_path / "b").iterdir()] == ["vatex"]
+
+
 def test_a_data_set_from_other_files_is_refused_with_what_differs(vatex_folder, tmp_path, capsys):
     out = f"--data_dir={tmp_path / 'out'}"
     folder = f"--manual_dir={vatex_folder}"
@@ -221,10 +252,14 @@ def test_a_data_set_of_unknown_origin_is_refused(vatex_folder, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["visdial"], ["no such data set", "vatex and vatex_sim"]),
+        (["visdal"], ["no such data set", "vatex, vatex_sim, visdial and visdial_sim"]),
         (["vatex/c3d"], ["'c3d'", "i3d and none"]),
         (["vatex/i3d", "--features=none"], ["contradict"]),
         (["vatex_sim", "--features=none"], ["option of vatex"]),
+        (["visdial", "--features=none"], ["option of vatex"]),
+        (["visdial_sim", "--stand_in"], ["visdial_sim is made from a seed", "stand_in"]),
+        (["visdial/i3d"], ["'i3d'", "v1.0 and v0.9"]),
+        (["visdial"], ["not built yet", "visdial_1.0_train.json", "--image_features"]),
         (["vatex_sim", "--manual_dir=x"], ["manual_dir"]),
         (["vatex_sim/huge"], ["huge"]),
         (["vatex_sim/tiny-wx"], ["tiny-wx"]),
@@ -272,3 +307,13 @@ def test_the_simulated_world_is_built_once(tmp_path, capsys):
     assert captured.out.splitlines()[-1].startswith("vatex_sim/tiny is in ")
     assert main(["vatex_sim/tiny-w0", f"--data_dir={tmp_path}"]) == 0
     assert "is built already" in capsys.readouterr().out
+
+
+def test_the_other_world_is_built_by_its_module(tmp_path):
+    lines = []
+    builder = build("visdial_sim/tiny-w3", data_dir=tmp_path, report=lines.append)
+    version = build_lib.current_version("visdial_sim")
+    assert builder.info.full_name == f"visdial_sim/tiny-w3/{version}"
+    assert builder.builder_config.world_seed == 3
+    assert ["split", "dialogues"] in [line.split() for line in lines]
+    assert (tmp_path / "visdial_sim" / "tiny-w3" / version / "answers.json").is_file()

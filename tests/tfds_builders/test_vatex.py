@@ -10,10 +10,10 @@ import pytest
 import tensorflow_datasets as tfds
 
 from tfds_builders.build import build
-from tfds_builders.vatex import inputs as inputs_lib
+from tfds_builders.from_files import cut_shards
 from tfds_builders.vatex import vatex_dataset_builder
-from tfds_builders.vatex.vatex_dataset_builder import Builder, cut_shards
-from vatex_jax.data.captions import CaptionedVideo, git_blob_sha1
+from tfds_builders.vatex.vatex_dataset_builder import Builder
+from vatex_jax.data.json_files import git_blob_sha1
 from vatex_jax.errors import ConfigError, DataError
 
 DUMMY_DATA = pathlib.Path(vatex_dataset_builder.__file__).parent / "dummy_data"
@@ -198,7 +198,7 @@ def test_one_bad_record_leaves_no_data_set(damage, words, through_tfds, vatex_fo
     for word in words:
         assert word in str(caught.value)
     left = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
-    assert {path.name for path in left} <= {".vatex-i3d.lock", "metadata.json"}
+    assert {path.name for path in left} <= {"metadata.json"}
 
 
 def build_quietly(data_dir: pathlib.Path, folder: pathlib.Path) -> tfds.core.DatasetBuilder:
@@ -230,16 +230,11 @@ def test_dummy_data_builds(tmp_path):
     assert any(example["label"] >= 0 for example in read(builder, "train"))
 
 
-def make_video(segments: int) -> inputs_lib.Video:
-    return inputs_lib.Video(CaptionedVideo("v", (), ()), None, segments, -1)
-
-
-def test_shards_are_cut_by_bytes_in_order(monkeypatch):
-    monkeypatch.setattr(vatex_dataset_builder, "SHARD_BYTES", 10 * 4096)
-    videos = [make_video(n) for n in (4, 6, 1, 30, 9, 1, 1)]
-    shards = [[video.segments for video in shard] for shard in cut_shards(videos)]
+def test_shards_are_cut_by_size_in_order():
+    sizes = [4, 6, 1, 30, 9, 1, 1]
+    shards = [[sizes[i] for i in shard] for shard in cut_shards(sizes, 10)]
     assert shards == [[4, 6], [1], [30], [9, 1], [1]]
-    assert cut_shards(videos[:1]) == [videos[:1]]
+    assert cut_shards([4], 10) == [range(1)]
 
 
 def test_many_shards_keep_the_order(vatex_folder, tmp_path, monkeypatch, expected_features):

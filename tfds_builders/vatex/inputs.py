@@ -7,13 +7,16 @@ import dataclasses
 import pathlib
 from collections.abc import Mapping, Sequence
 
+from tfds_builders.from_files import (
+    STAND_IN_MARKER,
+    check_missing_features,
+    describe_blob,
+    describe_missing,
+    mapping,
+)
 from vatex_jax.data import captions, features, labels
+from vatex_jax.data.json_files import git_blob_sha1
 from vatex_jax.errors import ConfigError, DataError
-
-STAND_IN_MARKER = "STAND_IN_FEATURES"
-"""A file of this name in the folder says that its features are stand-ins, and figures made with them are marked so."""
-
-MISSING_FEATURES = ("error", "skip")
 
 INSTRUCTIONS = f"""\
 Put the files of VaTeX (https://eric-xw.github.io/vatex-website/) into one folder and name it with --manual_dir:
@@ -51,8 +54,7 @@ def collect(
       DataError: anything is malformed, or features are missing and not to be skipped.
       ConfigError: `missing_features` is neither `error` nor `skip`, or stand-in features are none at all.
     """
-    if missing_features not in MISSING_FEATURES:
-        raise ConfigError(f"missing_features is {missing_features!r}; it can be {' or '.join(MISSING_FEATURES)}.")
+    check_missing_features(missing_features)
     if stand_in and not with_features:
         raise ConfigError("stand_in marks stand-in features, and features=none has none. Leave one of the two out.")
     paths = captions.find_caption_files(folder)
@@ -105,28 +107,20 @@ def collect(
 def differences(built: Mapping[str, object], wanted: Mapping[str, object]) -> list[str]:
     """How the `sources.json` of a data set differs from what would be built now; empty where it does not."""
     found = []
-    built_splits, wanted_splits = (_mapping(sources.get("splits")) for sources in (built, wanted))
+    built_splits, wanted_splits = (mapping(sources.get("splits")) for sources in (built, wanted))
     for split in captions.SPLITS:
-        one, other = _mapping(built_splits.get(split)), _mapping(wanted_splits.get(split))
+        one, other = mapping(built_splits.get(split)), mapping(wanted_splits.get(split))
         if one.get("sha1") != other.get("sha1"):
-            found.append(f"captions of {split}: built from {_blob(one)}, now {_blob(other)}")
+            found.append(f"captions of {split}: built from {describe_blob(one)}, now {describe_blob(other)}")
         elif one.get("skipped_ids") != other.get("skipped_ids"):
             found.append(f"videos of {split}: {one.get('videos')} were built, now there are {other.get('videos')}")
     if built.get("features") != wanted.get("features"):
         found.append("the feature files")
-    if _mapping(built.get("labels")).get("sha1") != _mapping(wanted.get("labels")).get("sha1"):
+    if mapping(built.get("labels")).get("sha1") != mapping(wanted.get("labels")).get("sha1"):
         found.append("the Kinetics CSV files")
     if built.get("stand_in") != wanted.get("stand_in"):
         found.append(f"stand_in: built as {built.get('stand_in')}, now {wanted.get('stand_in')}")
     return found
-
-
-def _mapping(value: object) -> Mapping[str, object]:
-    return value if isinstance(value, dict) else {}
-
-
-def _blob(described: Mapping[str, object]) -> str:
-    return f"{described['file']} (git blob {str(described['sha1'])[:12]})" if described else "none"
 
 
 def _origin(file: captions.CaptionFile) -> str:
@@ -146,8 +140,7 @@ def _refuse_missing(
     for file in files:
         missing = [v.video_id for v in file.videos if v.video_id not in found]
         if missing:
-            first = ", ".join(missing[:5]) + (", ..." if len(missing) > 5 else "")
-            lines.append(f"{file.split}: {len(missing)} of {len(file.videos)} videos have no features ({first})")
+            lines.append(describe_missing(file.split, missing, len(file.videos), "videos"))
     if lines:
         raise DataError(
             "; ".join(lines)
@@ -174,4 +167,4 @@ def _describe(
 
 def _identify(headers: Mapping[str, tuple[features.FeatureHeader, str]]) -> dict[str, object]:
     lines = "".join(f"{video_id} {digest}\n" for video_id, (_, digest) in sorted(headers.items()))
-    return {"files": len(headers), "sha1": captions.git_blob_sha1(lines.encode())}
+    return {"files": len(headers), "sha1": git_blob_sha1(lines.encode())}

@@ -1,21 +1,13 @@
 """TFDS builder of VaTeX, without TensorFlow; `tfds_builders/build.py vatex` is the comfortable way to run it."""
 
-import json
-import pathlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import tensorflow_datasets as tfds
-from tqdm import tqdm
 
+from tfds_builders.from_files import SHARD_BYTES, Shard, cut_shards, manual_dir, shard_iterators, write_sources
 from tfds_builders.vatex import inputs as inputs_lib
 from vatex_jax.data.features import FEATURE_SIZE, read_features
-from vatex_jax.errors import DataError
-
-SOURCES_FILE = "sources.json"
-
-# TFDS keeps the examples of one shard in memory until the shard is written.
-SHARD_BYTES = 32 << 20
 
 
 class Builder(tfds.core.ShardBasedBuilder):
@@ -75,46 +67,25 @@ class Builder(tfds.core.ShardBasedBuilder):
             homepage="https://eric-xw.github.io/vatex-website/",
         )
 
-    def _shard_iterators_per_split(
-        self, dl_manager: tfds.download.DownloadManager
-    ) -> dict[str, list[Callable[[], Iterator[tuple[str, dict[str, object]]]]]]:
+    def _shard_iterators_per_split(self, dl_manager: tfds.download.DownloadManager) -> dict[str, list[Shard]]:
         inputs = self._inputs or inputs_lib.collect(
-            _manual_dir(dl_manager),
+            manual_dir(dl_manager, inputs_lib.INSTRUCTIONS),
             with_features=self.builder_config.name != "none",
             missing_features=self._missing_features,
             stand_in=self._stand_in,
         )
-        # TFDS has pointed data_dir at the folder it will rename once all records are there.
-        sources = {"name": self.name, "config": self.builder_config.name, "version": str(self.version)}
-        text = json.dumps(sources | inputs.sources, indent=1)
-        pathlib.Path(self.data_dir, SOURCES_FILE).write_text(text, encoding="utf-8")
-        return {split: self._shards(split, videos) for split, videos in inputs.splits.items()}
-
-    def _shards(
-        self, split: str, videos: Sequence[inputs_lib.Video]
-    ) -> list[Callable[[], Iterator[tuple[str, dict[str, object]]]]]:
-        bar = tqdm(total=len(videos), desc=split, unit=" videos", disable=None, leave=False)
-
-        def examples(part: Sequence[inputs_lib.Video]) -> Iterator[tuple[str, dict[str, object]]]:
-            for video in part:
-                yield video.captions.video_id, _example(video)
-                bar.update()
-            if bar.n == bar.total:
-                bar.close()
-
-        return [lambda part=part: examples(part) for part in cut_shards(videos)]
+        write_sources(self, inputs.sources)
+        return {split: _shards(split, videos) for split, videos in inputs.splits.items()}
 
 
-def cut_shards(videos: Sequence[inputs_lib.Video]) -> list[Sequence[inputs_lib.Video]]:
-    """Cuts a split, in order, into shards of at most `SHARD_BYTES` of features and captions (or one video)."""
-    starts, size = [0], 0
-    for i, video in enumerate(videos):
-        own = 4 * FEATURE_SIZE * video.segments + 4 * sum(map(len, video.captions.en + video.captions.zh))
-        if size and size + own > SHARD_BYTES:
-            starts.append(i)
-            size = 0
-        size += own
-    return [videos[start:end] for start, end in zip(starts, [*starts[1:], len(videos)], strict=True)]
+def _shards(split: str, videos: Sequence[inputs_lib.Video]) -> list[Shard]:
+    shards = cut_shards([_size(video) for video in videos], SHARD_BYTES)
+    return shard_iterators(shards, lambda i: (videos[i].captions.video_id, _example(videos[i])), split, "videos")
+
+
+def _size(video: inputs_lib.Video) -> int:
+    """Bytes of a video's features and captions, or somewhat more."""
+    return 4 * FEATURE_SIZE * video.segments + 4 * sum(map(len, video.captions.en + video.captions.zh))
 
 
 def _example(video: inputs_lib.Video) -> dict[str, object]:
@@ -127,10 +98,3 @@ def _example(video: inputs_lib.Video) -> dict[str, object]:
         "zh": list(video.captions.zh),
         "pairs": video.captions.pairs,
     }
-
-
-def _manual_dir(dl_manager: tfds.download.DownloadManager) -> pathlib.Path:
-    try:
-        return pathlib.Path(dl_manager.manual_dir)
-    except (AssertionError, OSError) as error:  # TFDS's way to say that the folder is missing or empty
-        raise DataError(f"The folder with VaTeX's files is missing or empty.\n{inputs_lib.INSTRUCTIONS}") from error

@@ -6,13 +6,12 @@ record (1 is the first), the field, and what to do about it.
 """
 
 import dataclasses
-import hashlib
-import json
 import pathlib
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
+from vatex_jax.data.json_files import decode, git_blob_sha1, kind, list_folder, parse_json, read_bytes, shorten
 from vatex_jax.errors import DataError
 
 PARALLEL_CAPTIONS = 5
@@ -67,11 +66,6 @@ class CaptionFile:
     videos: tuple[CaptionedVideo, ...]
 
 
-def git_blob_sha1(data: bytes) -> str:
-    """The hash git gives a file with these bytes."""
-    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
-
-
 def split_of(name: str) -> str | None:
     """The split a caption file's name stands for; None where the name is not one of `ACCEPTED_NAMES`."""
     match = re.fullmatch(r"vatex_(training|validation|public_test|private_test).*\.json", name, re.DOTALL)
@@ -103,36 +97,6 @@ def find_caption_files(folder: pathlib.Path) -> dict[str, pathlib.Path]:
     if not found:
         raise DataError(f"{folder}: no caption file there. Put at least one of {ACCEPTED_NAMES} into it.")
     return {split: found[split] for split in SPLITS if split in found}
-
-
-def list_folder(folder: pathlib.Path) -> list[pathlib.Path]:
-    """What lies in a folder, sorted by name.
-
-    Raises:
-      DataError: it is no folder, or cannot be read.
-    """
-    try:
-        return sorted(folder.iterdir())
-    except FileNotFoundError as error:
-        raise DataError(f"{folder}: no such folder.") from error
-    except NotADirectoryError as error:
-        raise DataError(f"{folder}: not a folder.") from error
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        raise DataError(f"{str(folder)!r}: cannot be listed ({error}).") from error
-
-
-def read_bytes(path: pathlib.Path) -> bytes:
-    """A regular file's bytes.
-
-    Raises:
-      DataError: it is missing, no regular file (a pipe would be waited on for ever), or cannot be read.
-    """
-    try:
-        if not path.is_file():
-            raise DataError(f"{path}: not a regular file (a folder, a pipe or a link that leads nowhere).")
-        return path.read_bytes()
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror or error}).") from error
 
 
 def read_captions(path: pathlib.Path) -> CaptionFile:
@@ -185,9 +149,9 @@ def parse_captions(data: bytes, name: str) -> list[CaptionedVideo]:
     Raises:
       DataError: anything at all is wrong with it.
     """
-    records = _parse_json(_decode(data, name), name)
+    records = parse_json(decode(data, name), name, "captions")
     if not isinstance(records, list):
-        raise DataError(f"{name}: holds {_kind(records)}, not a list of records. Is it a VaTeX caption file?")
+        raise DataError(f"{name}: holds {kind(records)}, not a list of records. Is it a VaTeX caption file?")
     if not records:
         raise DataError(f"{name}: the list of records is empty. Remove the file if there is no such split.")
     videos = []
@@ -204,55 +168,16 @@ def parse_captions(data: bytes, name: str) -> list[CaptionedVideo]:
     return videos
 
 
-def _decode(data: bytes, name: str) -> str:
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise DataError(f"{name}: is UTF-16 text. Save it as UTF-8.")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        # Without the three bytes of a byte order mark, which the codec leaves out of its count.
-        offset = error.start + (3 if data.startswith(b"\xef\xbb\xbf") else 0)
-        raise DataError(
-            f"{name}: byte {data[offset] if offset < len(data) else 0:#04x} at offset {offset} is not UTF-8. "
-            "Save the file as UTF-8, or fetch it again if it was damaged."
-        ) from error
-
-
-def _parse_json(text: str, name: str) -> object:
-    def without_repeats(items: list[tuple[str, object]]) -> dict[str, object]:
-        record = dict(items)
-        if len(record) < len(items):
-            keys = [key for key, _ in items]
-            repeated = next(key for key in keys if keys.count(key) > 1)
-            raise DataError(f"{name}: a record has the field {repeated!r} twice: {_shorten(record)}. Remove one.")
-        return record
-
-    try:
-        return json.loads(text, object_pairs_hook=without_repeats)
-    except json.JSONDecodeError as error:
-        if not text.strip():
-            raise DataError(f"{name}: is empty. Fetch it again.") from error
-        ended = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
-        hint = "the file ends in the middle: fetch it again" if ended else "mend it there, or fetch the file again"
-        raise DataError(
-            f"{name}: not JSON at line {error.lineno}, column {error.colno} ({error.msg}); {hint}."
-        ) from error
-    except RecursionError as error:
-        raise DataError(f"{name}: lists nested too deeply. Is it a VaTeX caption file?") from error
-    except ValueError as error:  # a number of more digits than Python converts
-        raise DataError(f"{name}: not JSON of captions ({error}).") from error
-
-
 def _parse_record(record: object, where: str) -> CaptionedVideo:
     if not isinstance(record, dict):
-        raise DataError(f'{where}: is {_kind(record)}, not an object like {{"videoID": ..., "enCap": [...]}}.')
+        raise DataError(f'{where}: is {kind(record)}, not an object like {{"videoID": ..., "enCap": [...]}}.')
     if "videoID" not in record:
-        raise DataError(f"{where}: has no field videoID, only {_shorten(sorted(record))}.")
+        raise DataError(f"{where}: has no field videoID, only {shorten(sorted(record))}.")
     video_id = _check_id(record["videoID"], f"{where}, field videoID")
     where = f"{where} (videoID {video_id!r})"
     unknown = sorted(set(record) - {"videoID", "enCap", "chCap"})
     if unknown:
-        raise DataError(f"{where}: unknown field {_shorten(unknown[0])}; the fields are videoID, enCap and chCap.")
+        raise DataError(f"{where}: unknown field {shorten(unknown[0])}; the fields are videoID, enCap and chCap.")
     return CaptionedVideo(
         video_id,
         _check_captions(record.get("enCap", []), f"{where}, field enCap"),
@@ -262,16 +187,16 @@ def _parse_record(record: object, where: str) -> CaptionedVideo:
 
 def _check_id(value: object, where: str) -> str:
     if not isinstance(value, str):
-        raise DataError(f"{where}: is {_kind(value)}, not text.")
+        raise DataError(f"{where}: is {kind(value)}, not text.")
     fault = None
     if not value.strip():
         fault = "is empty"
     elif value in (".", ".."):
         fault = f"is {value!r}, which names a folder"
     elif any(unicodedata.category(c) in ("Cc", "Cs") or c in "/\\\u2028\u2029" for c in value):
-        fault = f"{_shorten(value)} holds a path separator, a control character or half a surrogate pair"
+        fault = f"{shorten(value)} holds a path separator, a control character or half a surrogate pair"
     elif len(value.encode("utf-8")) > MAX_ID_BYTES:
-        fault = f"{_shorten(value)} is longer than {MAX_ID_BYTES} bytes"
+        fault = f"{shorten(value)} is longer than {MAX_ID_BYTES} bytes"
     if fault:
         raise DataError(f"{where}: {fault}; feature files are named by it, so it must be fit for a file name.")
     return value
@@ -279,15 +204,13 @@ def _check_id(value: object, where: str) -> str:
 
 def _check_captions(value: object, where: str) -> tuple[str, ...]:
     if not isinstance(value, list):
-        raise DataError(
-            f"{where}: is {_kind(value)}, not a list of captions. Leave the field out where there are none."
-        )
+        raise DataError(f"{where}: is {kind(value)}, not a list of captions. Leave the field out where there are none.")
     for number, caption in enumerate(value, start=1):
         which = f"{where}, caption {number} of {len(value)}"
         if not isinstance(caption, str):
-            raise DataError(f"{which}: is {_kind(caption)}, not text.")
+            raise DataError(f"{which}: is {kind(caption)}, not text.")
         if not _is_visible(caption):
-            raise DataError(f"{which}: is empty ({_shorten(caption)}). Remove it, or the whole record.")
+            raise DataError(f"{which}: is empty ({shorten(caption)}). Remove it, or the whole record.")
         fault = next((c for c in caption if c == "\0" or "\ud800" <= c <= "\udfff"), None)
         if fault is not None:
             raise DataError(f"{which}: holds {fault!a}, which is no character of a text. Remove it.")
@@ -297,19 +220,3 @@ def _check_captions(value: object, where: str) -> tuple[str, ...]:
 def _is_visible(caption: str) -> bool:
     """Whether there is more to it than white space, control and zero-width characters."""
     return any(not c.isspace() and unicodedata.category(c) not in ("Cc", "Cf") for c in caption)
-
-
-def _kind(value: object) -> str:
-    names: Iterable[tuple[type | tuple[type, ...], str]] = (
-        (bool, "a truth value"),
-        ((int, float), "a number"),
-        (str, "text"),
-        (list, "a list"),
-        (dict, "an object"),
-    )
-    return next((name for kind, name in names if isinstance(value, kind)), "null")
-
-
-def _shorten(value: object) -> str:
-    text = ascii(value)
-    return text if len(text) <= 60 else text[:57] + "..."

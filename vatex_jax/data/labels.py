@@ -10,7 +10,7 @@ import io
 import pathlib
 from collections.abc import Mapping
 
-from vatex_jax.data.captions import git_blob_sha1, list_folder, read_bytes
+from vatex_jax.data.json_files import git_blob_sha1, list_folder, read_bytes
 from vatex_jax.errors import DataError
 
 COLUMNS = ("label", "youtube_id", "time_start", "time_end", "split")

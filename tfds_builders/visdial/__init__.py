@@ -1,0 +1,1 @@
+"""The VisDial data set from the official dialogue and annotation files."""

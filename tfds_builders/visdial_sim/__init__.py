@@ -1,0 +1,1 @@
+"""A simulated world of images and dialogues with the schema of VisDial."""

@@ -99,3 +99,9 @@ def test_a_missing_file_is_named(tmp_path):
 def test_the_file_is_json_anyone_can_read(tmp_path):
     Vocabulary.build(SENTENCES, min_count=3).save(tmp_path / "v.json")
     assert json.loads((tmp_path / "v.json").read_text(encoding="utf-8"))["words"] == [*SPECIALS, "a", "b"]
+
+
+def test_counts_give_the_vocabulary_that_their_sentences_give():
+    counts = {"d": 1, "<pad>": 9, "b": 3, "a": 3, "[M]": 2, "c": 1}
+    assert Vocabulary.from_counts(counts, min_count=1).words == Vocabulary.build(SENTENCES, min_count=1).words
+    assert Vocabulary.from_counts(counts, min_count=3).words == (*SPECIALS, "a", "b")

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import pathlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from jaxtyping import Int, Int32
@@ -51,9 +51,17 @@ class Vocabulary:
         Raises:
             ConfigError: `min_count` is below 1.
         """
+        return cls.from_counts(collections.Counter(word for sentence in sentences for word in sentence), min_count)
+
+    @classmethod
+    def from_counts(cls, counts: Mapping[str, int], min_count: int = 5) -> "Vocabulary":
+        """The words counted at least `min_count` times, ordered as by `build`.
+
+        Raises:
+            ConfigError: `min_count` is below 1.
+        """
         if min_count < 1:
             raise ConfigError(f"min_count is {min_count}; a vocabulary needs words met at least once: set 1 or more.")
-        counts = collections.Counter(word for sentence in sentences for word in sentence)
         kept = [word for word, count in counts.items() if count >= min_count and word not in SPECIALS]
         return cls([*SPECIALS, *sorted(kept, key=lambda word: (-counts[word], word))])
 

@@ -4,6 +4,7 @@ Each side runs in a process of its own, so that neither's threads, allocator or 
 peak memory is one side's alone. One call runs at a time, anywhere: the other processes wait for work.
 """
 
+import contextlib
 import importlib.metadata
 import importlib.util
 import json
@@ -153,8 +154,11 @@ def require_torch() -> None:
 
 
 def software() -> dict[str, Any]:
-    """Versions and threads, for the line of results."""
-    versions = {name: importlib.metadata.version(name) for name in ("jax", "torch")}
+    """Versions and threads, for the line of results; without those of what is not installed."""
+    versions = {}
+    for name in ("jax", "torch", "numpy", "scipy"):
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            versions[name] = importlib.metadata.version(name)
     return {"python": platform.python_version(), **versions, "threads": threads()}
 
 

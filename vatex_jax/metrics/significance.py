@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Real
 from scipy.special import stdtr, stdtrit
 
 from vatex_jax.errors import DataError
@@ -20,7 +20,7 @@ _CHUNK = 4_000_000  # sentence draws held at once: 32 MB of indices
 
 
 def bootstrap_interval(
-    statistics: Int[np.ndarray, "n k"] | Int[np.ndarray, "seeds n k"],
+    statistics: Real[np.ndarray, "n k"] | Real[np.ndarray, "seeds n k"],
     metric: Metric = bleu_from_statistics,
     samples: int = 1000,
     seed: int = 0,

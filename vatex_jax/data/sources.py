@@ -5,12 +5,13 @@ Dimension legend
 """
 
 import dataclasses
+import functools
 import hashlib
 import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float32, Int32
@@ -18,6 +19,8 @@ from tqdm import tqdm
 
 from vatex_jax.errors import ConfigError, DataError
 from vatex_jax.files import read_json
+
+Read = TypeVar("Read")
 
 CACHE_BYTES = 4 << 30
 """Features of a split are kept in memory up to here; what is over is read from disk for every batch."""
@@ -75,9 +78,31 @@ class Split:
     videos: tuple[Video, ...]
     features: Features
 
+    def __len__(self) -> int:
+        return len(self.videos)
+
     def subset(self, rows: Sequence[int], name: str) -> "Split":
         """The videos `rows`, in that order, as a split of their own."""
         return Split(name, tuple(self.videos[row] for row in rows), self.features.reordered(rows))
+
+    def add_to(self, digest: Any, features: bool) -> None:
+        """Feeds everything that a result depends on to a hash, the features where wanted."""
+        for video in self.videos:
+            digest.update(json.dumps(dataclasses.astuple(video), ensure_ascii=False).encode())
+        if features:
+            digest.update(self.features.digest.encode())
+
+
+@runtime_checkable
+class Part(Protocol):
+    """A split as read, of whatever kind of data set."""
+
+    name: str
+
+    def __len__(self) -> int: ...
+
+    def add_to(self, digest: Any, features: bool) -> None:
+        """Feeds everything that a result depends on to a hash."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,34 +127,39 @@ class Source:
         Raises:
             DataError: the data set has no such split, or its files cannot be read.
         """
+        if name not in self._read:
+            self._read[name] = self.read(name, functools.partial(_read_split, name))
+        return self._read[name]
+
+    def read(self, name: str, columns: Callable[[Sequence[dict[str, Any]]], Read]) -> Read:
+        """What `columns` makes of a split's records.
+
+        Raises:
+            DataError: the data set has no such split, or its files cannot be read.
+        """
         if name not in self.splits:
             raise DataError(f"{self.name} has no split {name!r}; it has {', '.join(self.splits)}.")
         try:
-            if name not in self._read:
-                self._read[name] = _read_split(name, self.builder.as_data_source(split=name))
-            return self._read[name]
-        except (OSError, ValueError, RuntimeError) as error:
+            return columns(self.builder.as_data_source(split=name))
+        except (OSError, ValueError, RuntimeError, KeyError) as error:
             raise DataError(
-                f"{self.folder}: split {name} cannot be read ({error}). Build the data set again with --overwrite."
+                f"{self.folder}: split {name} cannot be read ({error!r}). Build the data set again with --overwrite."
             ) from error
 
-    def describe(self, split: str, splits: Sequence[Split]) -> dict[str, Any]:
+    def describe(self, split: str, parts: Sequence[Part]) -> dict[str, Any]:
         """The `dataset` part of results.json for a run measured on `split`.
 
-        Its fingerprint is of the captions, and of the features where they are not a simulated world's, whose features
-        are a function of its name and version.
+        Its fingerprint is of the text, and of the features where they are not a simulated world's, whose features are a
+        function of its name and version.
         """
         digest = hashlib.sha256()
-        for part in splits:
-            for video in part.videos:
-                digest.update(json.dumps(dataclasses.astuple(video), ensure_ascii=False).encode())
-            if not self.simulated:
-                digest.update(part.features.digest.encode())
+        for part in parts:
+            part.add_to(digest, features=not self.simulated)
         return {
             "name": self.name,
             "version": self.version,
             "split": split,
-            "sizes": {part.name: len(part.videos) for part in splits},
+            "sizes": {part.name: len(part) for part in parts},
             "fingerprint": _short(digest),
             "simulated": self.simulated,
             "stand_in": self.stand_in,

@@ -17,6 +17,7 @@ except ImportError:  # Windows has none: two runs in one folder are not kept apa
 from vatex_jax.errors import CheckpointError, DataError
 from vatex_jax.files import read_json, write_json_whole
 from vatex_jax.reports.cells import DECODED, PLACES
+from vatex_jax.reports.results import FILE_NAME
 from vatex_jax.text.vocabulary import Vocabulary
 from vatex_jax.training.writers import METRICS_NAME
 
@@ -161,9 +162,10 @@ def _is_ours(workdir: Path) -> bool:
 
 
 def _has_begun(workdir: Path) -> bool:
-    """Whether a run has left anything that took training."""
+    """Whether a run has left anything that took training, or a result."""
     kept = workdir / "checkpoints"
-    return (workdir / METRICS_NAME).exists() or (kept.is_dir() and any(kept.iterdir()))
+    left = any((workdir / name).exists() for name in (METRICS_NAME, FILE_NAME))
+    return left or (kept.is_dir() and any(kept.iterdir()))
 
 
 def _begin(workdir: Path, path: Path, config: ml_collections.ConfigDict, must_exist: bool) -> Path:

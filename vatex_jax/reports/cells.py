@@ -41,12 +41,13 @@ class Row:
 
 @dataclass(frozen=True)
 class Column:
-    """A column: as Row, with the metric it shows."""
+    """A column: as Row, with the metric it shows, and how many decimals of it."""
 
     label: str
     where: Where
     metric: str
     published: str | None = None
+    places: int = 2
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,7 @@ class Table:
       parameters: the paper's column of model sizes in millions, shown before the others; empty for none. A row of
         several models, one a language, counts them all.
       sheet: whether the runs' captions are drawn side by side.
+      source: the data behind the paper's figures.
     """
 
     title: str
@@ -70,6 +72,7 @@ class Table:
     baseline: str = ""
     parameters: str = ""
     sheet: bool = False
+    source: str = "VaTeX"
 
     @property
     def base(self) -> Row:

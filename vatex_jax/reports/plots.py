@@ -142,6 +142,22 @@ def attention_heatmap(
         axis.set(title=literal(title), xlabel=xlabel)
 
 
+def rank_histogram(shares: Float[np.ndarray, "c"], path: str | os.PathLike, note: str = "") -> None:
+    """Draws how often the ground truth has each rank (visual dialogue paper, figure 2), with what chance would give.
+
+    Args:
+      shares: of the questions, by rank from 1 (`metrics.ranking.rank_distribution`).
+      path: the picture, a .png.
+      note: what data and model it is.
+    """
+    with figure_axes(path, width=7.0, height=3.6, columns=1, note=note) as (axis,):
+        places = np.arange(1, len(shares) + 1)
+        axis.bar(places, 100.0 * shares, width=1.0, color=_COLOURS[0])
+        axis.axhline(100.0 / len(shares), color="black", linestyle=":", linewidth=1, label="chance")
+        axis.set(xlabel="rank of the ground truth", ylabel="questions, %", xlim=(0.5, len(shares) + 0.5))
+        axis.legend()
+
+
 def _bars(axis: Any, labels: list[str], groups: list[str], cells: list[list[tuple[float, float]]]) -> None:
     """Draws horizontal bars, first row on top; cells[group][label] is (value, half width), either may be NaN."""
     thickness = 0.8 / len(groups)

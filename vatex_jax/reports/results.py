@@ -51,6 +51,19 @@ METRICS = {
     "mr": "mean rank",
     **dict.fromkeys(("r@1", "r@5", "r@10"), "percent"),
     **dict.fromkeys(("mrr", "ndcg"), "0-1"),
+    **{
+        f"{name}_{end}": f"{'lower' if end == 'low' else 'upper'} end of the bootstrap interval of {name}"
+        for name in ("mr", "r@1", "r@5", "r@10", "mrr", "ndcg")
+        for end in ("low", "high")
+    },
+    "tied": "questions whose ground truth shares its score with other candidates",
+    "questions": "questions ranked",
+    "annotated": "questions with relevances",
+    "cluster_correlation": "mean correlation of a candidate set's answers like the ground truth",
+    "cluster_spread": "standard deviation of these correlations",
+    "no_full_relevance": "percent of the annotated questions without a candidate of relevance 1",
+    "rejected_ground_truth": "percent of the annotated questions whose ground truth has relevance 0",
+    "out_of_vocabulary": "percent of the words of distinct sentences that have no vector",
     **dict.fromkeys(("bert_l2", "bert_cs", "fasttext_l2", "fasttext_cs"), "as in the VisDial tables"),
     **dict.fromkeys(("iou", "precision", "recall"), "percent"),
     "size": "answers in a reference set",

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from vatex_jax.metrics.bleu import format_signature
+from vatex_jax.reports import published
 from vatex_jax.reports.cells import kind, of_metric
 from vatex_jax.reports.grid import pad, text_grid
 
@@ -86,6 +87,73 @@ def captioning_summary(
         f"Results are in {os.fspath(folder)}",
     ]
     return "\n\n".join(parts)
+
+
+def ranking_summary(result: dict[str, Any], examples: Sequence[Mapping[str, Any]], folder: str | os.PathLike) -> str:
+    """Returns the summary of a run that ranks VisDial's candidates as text.
+
+    Args:
+      result: a valid result (`reports.results`) with the ranking metrics and their intervals.
+      examples: records of predictions.jsonl.
+      folder: where the run's files are.
+    """
+    data, metrics = result["dataset"], result["metrics"]
+    grid = text_grid(
+        ["", "", "95% over dialogues"],
+        [
+            [title, f"{metrics[name]:.{places}f}",
+             f"[{metrics[f'{name}_low']:.{places}f}, {metrics[f'{name}_high']:.{places}f}]"]
+            for name, title, places in _RANKING
+            if name in metrics
+        ],
+        [False, True, True],
+    )  # fmt: skip
+    analysis = [
+        [title, NO_FIGURE if name not in metrics else f"{metrics[name]:.2f}", _section3(name)]
+        for name, title in _CANDIDATE_SETS.items()
+    ]
+    parts = [
+        f"{result['experiment']} {result['variant']} on {data['name']} {data['version']}, {data['split']} split, "
+        f"{metrics['questions']:,.0f} questions\n{kind(data)}",
+        f"Ranks of the ground truth among the candidates (chance: MR 50.5)\n\n{grid}",
+        "The candidate sets (section 3.2)\n\n"
+        + text_grid(["", "here", "paper (VisDial)"], analysis, [False, True, True]),
+        "signature  " + ", ".join(f"{name}: {text}" for name, text in result["signature"].items()),
+    ]
+    if metrics["tied"]:
+        parts.append(f"{metrics['tied']:,.0f} ground truths share their score with other candidates: figures are "
+                     "expectations over the order of the tied.")  # fmt: skip
+    parts += ["Some questions\n\n" + "\n\n".join(map(_ranked_example, examples)), f"Results are in {os.fspath(folder)}"]
+    return "\n\n".join(parts)
+
+
+_RANKING = (("mr", "MR", 2), ("r@1", "R@1, %", 2), ("r@5", "R@5, %", 2), ("r@10", "R@10, %", 2), ("mrr", "MRR", 4),
+            ("ndcg", "NDCG", 4))  # fmt: skip
+_CANDIDATE_SETS = {
+    "cluster_correlation": "correlation of the answers around the ground truth",
+    "cluster_spread": "its standard deviation",
+    "size": "number of these answers",
+    "no_full_relevance": "annotated, no candidate of relevance 1, %",
+    "rejected_ground_truth": "annotated, ground truth of relevance 0, %",
+    "train/no_full_relevance": "the same in train: no candidate of relevance 1, %",
+    "train/rejected_ground_truth": "the same in train: ground truth of relevance 0, %",
+}
+NO_FIGURE = "-"
+
+
+def _section3(name: str) -> str:
+    figure = published.figure("visdial_section3", "aq", name)
+    return NO_FIGURE if figure is None else f"{figure:.2f}"
+
+
+def _ranked_example(record: Mapping[str, Any]) -> str:
+    lines = [f"  {one_line(record['question'])}"]
+    if "answer" in record:
+        lines.append(f"    ground truth  {one_line(record['answer'])} (rank {record['rank']:g})")
+    lines.append(f"    ranked first  {', '.join(one_line(best['answer']) or '' for best in record['best'])}")
+    if "generations" in record:
+        lines.append(f"    generated     {', '.join(one_line(text) or '' for text in record['generations'])}")
+    return "\n".join(lines)
 
 
 _CAPTION_COLUMNS = {

@@ -91,6 +91,31 @@ TABLES["vatex_table4"] = Table(
 )
 
 
+_RANKING = (("mr", "MR", 2), ("r@1", "R@1", 2), ("r@5", "R@5", 2), ("r@10", "R@10", 2), ("mrr", "MRR", 4),
+            ("ndcg", "NDCG", 4))  # fmt: skip
+_RANKERS = (("nn_aq", "NN-AQ"), ("nn_aqi", "NN-AQI"), ("none", "no CCA"), ("aq", "CCA-AQ"), ("aqi", "CCA-AQI (Q)"))
+
+
+def _visdial_table5(version: str, of_version: Callable[[Any], bool], metrics: Sequence[tuple[str, str, int]]) -> Table:
+    """Appendix A's rows that rank without a model of dialogue; the paper's beside them have FastText vectors."""
+    return Table(
+        title=f"Ranking by CCA and nearest neighbours{version and f', VisDial {version}'}",
+        published="visdial_table5",
+        experiment="cca",
+        rows=tuple(
+            Row(label, {"variant": variant, "config.data.name": of_version}, f"{version or 'v1.0'}/{variant}")
+            for variant, label in _RANKERS
+        ),
+        columns=tuple(Column(title, {}, metric, metric, places) for metric, title, places in metrics),
+        baseline="no CCA",
+        source="VisDial",
+    )
+
+
+TABLES["visdial_table5"] = _visdial_table5("", lambda name: name != "visdial/v0.9", _RANKING)
+TABLES["visdial_table5_v09"] = _visdial_table5("v0.9", lambda name: name == "visdial/v0.9", _RANKING[:-1])
+
+
 def render(table: Table, found: Sequence[Block], form: str) -> str:
     """Returns the blocks of a table as `text`, `markdown` or `csv`."""
     if form == "csv":
@@ -103,13 +128,13 @@ def main_grid(table: Table, block: Block) -> tuple[list[str], list[list[str]]]:
     """Returns header and rows: for each column ours, then the paper's figure."""
     header, rows = [""], [[row.label] for row in table.rows]
     if table.parameters:
-        header += ["parameters: ours", "parameters: paper (VaTeX)"]
+        header += ["parameters: ours", f"parameters: paper ({table.source})"]
         for row, line in zip(table.rows, rows, strict=True):
             line += _parameter_texts(table, block, row)
     for column in table.columns:
-        header += [f"{column.label}: ours", f"{column.label}: paper (VaTeX)"]
+        header += [f"{column.label}: ours", f"{column.label}: paper ({table.source})"]
         for row, line in zip(table.rows, rows, strict=True):
-            line += [_cell_text(block, row, column), _paper_text(table.paper(row, column))]
+            line += [_cell_text(block, row, column), _paper_text(table.paper(row, column), column.places)]
     return header, rows
 
 
@@ -123,7 +148,7 @@ def side_by_side(header: list[str], rows: list[list[str]]) -> Iterator[tuple[lis
 def gap_grid(table: Table, block: Block) -> tuple[list[str], list[list[str]]]:
     """Returns header and rows comparing every row with the baseline, where both have seeds in common."""
     header = ["", "column", "difference", "95% over seeds", "p (paired t)", "% of it", "95% over sentences"]
-    header += ["p (bootstrap)", "seeds", "paper (VaTeX)"]
+    header += ["p (bootstrap)", "seeds", f"paper ({table.source})"]
     first, rows = table.base, []
     for column in table.columns:
         for row in table.rows:
@@ -134,8 +159,9 @@ def gap_grid(table: Table, block: Block) -> tuple[list[str], list[list[str]]]:
             if compared is None:
                 continue
             ours, theirs = table.paper(row, column), table.paper(first, column)
-            gap = NONE if ours is None or theirs is None else f"{ours - theirs:+.2f}"
-            rows.append([row.label, column.label, f"{compared['difference']:+.2f}", *_tests(compared), gap])
+            gap = NONE if ours is None or theirs is None else f"{ours - theirs:+.{column.places}f}"
+            difference = f"{compared['difference']:+.{column.places}f}"
+            rows.append([row.label, column.label, difference, *_tests(compared), gap])
     return header, rows
 
 
@@ -173,15 +199,25 @@ def _block_text(table: Table, block: Block, form: str) -> str:
             f'Difference from "{table.base.label}", over the seeds both have',
             draw(header, gaps, [False, False] + [True] * (len(header) - 2)),
         ]
-    notes = ["Ours: mean over seeds, +- half the 95% t-interval (number of seeds)."]
+    notes = [
+        "Ours: mean over seeds, +- half the 95% t-interval (number of seeds); in brackets the run's own 95% interval."
+    ]
     notes += [f"Paper: {published.tables()[table.published]['source']}, its own data and tokens."]
-    for column in table.columns:
-        signature = signatures(block, column)
-        if signature:
-            notes.append(
-                f"Signature of {column.label}: {format_signature(of_metric(signature, column.metric), column.metric)}"
-            )
+    notes += _signature_notes(table, block)
     return "\n\n".join([*parts, ("  \n" if form == "markdown" else "\n").join(notes)])
+
+
+def _signature_notes(table: Table, block: Block) -> list[str]:
+    """How scores were counted, a line for all columns that are counted alike."""
+    columns: dict[str, list[str]] = {}
+    for column in table.columns:
+        own = of_metric(signatures(block, column), column.metric)
+        if own:
+            told = (
+                format_signature(own, column.metric) if "tokeniser" in own else "; ".join(map(": ".join, own.items()))
+            )
+            columns.setdefault(told, []).append(column.label)
+    return [f"Signature of {', '.join(labels)}: {told}" for told, labels in columns.items()]
 
 
 def _cell_text(block: Block, row: Row, column: Column) -> str:
@@ -189,7 +225,13 @@ def _cell_text(block: Block, row: Row, column: Column) -> str:
     mean, half = mean_and_half_width(runs, column.metric)
     if not runs:
         return MISSING
-    return f"{mean:.2f} ({len(runs)})" if math.isnan(half) else f"{mean:.2f} +- {half:.2f} ({len(runs)})"
+    shown = f"{mean:.{column.places}f}"
+    if not math.isnan(half):
+        return f"{shown} +- {half:.{column.places}f} ({len(runs)})"
+    low, high = (runs[0].result["metrics"].get(f"{column.metric}_{end}") for end in ("low", "high"))
+    if low is not None and high is not None:
+        return f"{shown} [{low:.{column.places}f}, {high:.{column.places}f}]"
+    return f"{shown} ({len(runs)})"
 
 
 def _parameter_texts(table: Table, block: Block, row: Row) -> list[str]:
@@ -209,8 +251,8 @@ def _change(value: int | float, base: int | float | None) -> str:
     return "" if base is None or value == base else f" ({100 * (value - base) / base:+.1f}%)"
 
 
-def _paper_text(figure: float | None) -> str:
-    return NONE if figure is None else f"{figure:.2f}"
+def _paper_text(figure: float | None, places: int) -> str:
+    return NONE if figure is None else f"{figure:.{places}f}"
 
 
 def _tests(compared: dict[str, float]) -> list[str]:

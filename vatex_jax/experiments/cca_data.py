@@ -1,0 +1,165 @@
+"""What CCA and its baselines read: training pairs of question and answer, test questions with their candidates.
+
+Dimension legend
+    m  training questions that have an answer      n  test questions      C  candidates, 100
+    Q, A  distinct questions and answers      d  word vector size      F  image features
+"""
+
+import dataclasses
+from collections.abc import Callable
+
+import ml_collections
+import numpy as np
+from jaxtyping import Float32, Int
+
+from vatex_jax.cca.sentences import distinct_sentences, embed_sentences
+from vatex_jax.data.dialogues import Dialogues, read_dialogues
+from vatex_jax.data.sources import Source, open_source
+from vatex_jax.errors import ConfigError, DataError
+from vatex_jax.text.learned_vectors import learn_vectors
+from vatex_jax.text.sentences import build_vocabulary
+from vatex_jax.text.vectors import WordVectors, load_vectors
+
+Report = Callable[[str], object]
+
+
+@dataclasses.dataclass(frozen=True)
+class Turns:
+    """Some rounds of a split, one after the other.
+
+    Attributes:
+        dialogue, round: where each stands in the split, both from 0.
+        question: id of its question; answer: id of its ground truth, -1 where hidden.
+    """
+
+    dialogue: Int[np.ndarray, "m"]
+    round: Int[np.ndarray, "m"]
+    question: Int[np.ndarray, "m"]
+    answer: Int[np.ndarray, "m"]
+
+    def __len__(self) -> int:
+        return len(self.question)
+
+
+@dataclasses.dataclass(frozen=True)
+class CCAData:
+    """Attributes:
+    source, train, test: the data set and two of its splits.
+    words: the word vectors.
+    questions, answers: sentence vectors; `training` and `turns` hold ids into them.
+    question_texts, answer_texts: the sentences.
+    training: training rounds whose answer is known.
+    turns: test rounds with candidates; options, gt_index: their candidates and the ground truth's place (-1: hidden).
+    unknown_share: of the words of distinct sentences, those without a vector: 0-1.
+    """
+
+    source: Source
+    train: Dialogues
+    test: Dialogues
+    words: WordVectors
+    questions: Float32[np.ndarray, "Q d"]
+    answers: Float32[np.ndarray, "A d"]
+    question_texts: tuple[str, ...]
+    answer_texts: tuple[str, ...]
+    training: Turns
+    turns: Turns
+    options: Int[np.ndarray, "n C"]
+    gt_index: Int[np.ndarray, "n"]
+    unknown_share: float
+
+
+def load_cca_data(config: ml_collections.ConfigDict, report: Report, *, judged: bool) -> CCAData:
+    """Reads a data set and embeds its sentences, each distinct one once.
+
+    Args:
+        config: of the experiment.
+        report: called with each line for the person who waits.
+        judged: only test rounds whose ground truth is known; else all that have candidates.
+
+    Raises:
+        ConfigError: no such data set or word vectors.
+        DataError: the data cannot be read, or hold nothing to train on or to rank.
+    """
+    if not config.vectors.source:
+        raise ConfigError(
+            "config.vectors.source is empty: give --config.vectors.source=/path/to/wiki.en.bin (FastText), a .vec or "
+            "GloVe text file, glove-6b-50d (a package), or learned."
+        )
+    source = open_source(config.data.name, config.data.data_dir or None, report)
+    train = read_dialogues(source, "train")
+    test = _test_split(source, config.data.test_split)
+    words = _word_vectors(config, train)
+    question_texts, (of_train, of_test) = distinct_sentences(train.question_table, test.question_table)
+    questions = embed_sentences(question_texts, words, config.vectors.max_tokens)
+    answers = embed_sentences(train.answer_table, words, config.vectors.max_tokens)
+    training = _turns(train, train.answered, of_train)
+    chosen = test.judged if judged else test.rankable
+    if not len(training) or not chosen.any():
+        what = "no training round with an answer" if not len(training) else "nothing to rank"
+        raise DataError(f"{source.name} has {what} (splits train and {test.name}). Name another data set or split.")
+    turns = _turns(test, chosen, of_test)
+    report(
+        f"{len(training):,} training questions ({len(question_texts):,} distinct with the test's), "
+        f"{len(train.answer_table):,} distinct answers; vectors {words.name}; {len(turns):,} questions to rank"
+    )
+    return CCAData(
+        source=source,
+        train=train,
+        test=test,
+        words=words,
+        questions=questions.vectors,
+        answers=answers.vectors,
+        question_texts=tuple(question_texts),
+        answer_texts=train.answer_table,
+        training=training,
+        turns=turns,
+        options=test.options[turns.dialogue, turns.round],
+        gt_index=test.gt_index[turns.dialogue, turns.round],
+        unknown_share=questions.unknown_share + questions.missing_share,
+    )
+
+
+def _test_split(source: Source, name: str) -> Dialogues:
+    if name:
+        return read_dialogues(source, name)
+    for candidate in ("test", "validation"):
+        if candidate in source.splits:
+            split = read_dialogues(source, candidate)
+            if split.judged.any():
+                return split
+    raise DataError(
+        f"{source.name} has no test or validation split whose answers are known. Build it with one, or name a split in "
+        "config.data.test_split (--mode=predict ranks without answers)."
+    )
+
+
+def _word_vectors(config: ml_collections.ConfigDict, train: Dialogues) -> WordVectors:
+    wanted = config.vectors
+    text = _training_text(train)
+    vocabulary = build_vocabulary(text, wanted.min_count)
+    if wanted.source != "learned":
+        return load_vectors(wanted.source, vocabulary, wanted.special)
+    return learn_vectors(
+        text,
+        vocabulary,
+        dimension=wanted.dimension,
+        window=wanted.window,
+        smoothing=wanted.smoothing,
+        special=wanted.special,
+    )
+
+
+def _training_text(train: Dialogues) -> list[str]:
+    """Captions, questions and ground-truth answers, as often as they occur."""
+    asked = train.questions[train.questions >= 0].tolist()
+    answered = train.answers[train.answered].tolist()
+    return [
+        *train.captions,
+        *(train.question_table[question] for question in asked),
+        *(train.answer_table[answer] for answer in answered),
+    ]
+
+
+def _turns(split: Dialogues, chosen: np.ndarray, question_ids: np.ndarray) -> Turns:
+    dialogue, turn = np.nonzero(chosen)
+    return Turns(dialogue, turn, question_ids[split.questions[dialogue, turn]], split.answers[dialogue, turn])

@@ -168,6 +168,10 @@ def test_csv_has_a_line_a_cell_in_full_precision(add_run, found):
     assert float(lines[0]["mean"]) == 20.123456789
     assert (lines[0]["half_width_95"], lines[0]["seeds"], lines[0]["paper"]) == ("", "1", "26.85")
     assert (lines[1]["mean"], lines[1]["column"]) == ("", "zh2en")
+    assert lines[0]["parameters"] == ""  # what the other direction's model has is not known
+    add_run("two", bleu4=20.0, direction="zh2en")
+    lines = list(csv.DictReader(io.StringIO(tables.render(TABLE, found(), "csv"))))
+    assert {line["parameters"] for line in lines if line["row"] == "NMT without video"} == {"47000000"}
 
 
 def test_markdown_holds_the_same_cells(add_run, found):

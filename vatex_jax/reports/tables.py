@@ -37,7 +37,7 @@ from vatex_jax.reports.grid import markdown_grid, text_grid
 
 MISSING = "missing"
 _CSV_HEADER = ("table", "dataset", "version", "split", "fingerprint", "kind", "row", "column", "metric", "seeds",
-               "mean", "half_width_95", "paper")  # fmt: skip
+               "mean", "half_width_95", "paper", "parameters")  # fmt: skip
 GRID_COLUMNS = 4  # of a table beside one another; more go below
 NONE = "-"  # there cannot be a figure, for example the paper's for a row it does not have
 
@@ -179,7 +179,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             where = ", ".join(map(str, chosen.folders))
             raise DataError(
                 f"no results of {chosen.table} under {where}; make them with "
-                f"python run_experiment.py --config=configs/tables/{chosen.table}.py"
+                f"python run_experiment.py --config=configs/tables/{table.published}.py"
             )
         print(render(table, found, chosen.format))
     except VatexError as error:
@@ -292,7 +292,9 @@ def _csv(table: Table, found: Sequence[Block]) -> str:
                 runs, paper = block.cells[row.label, column.label], table.paper(row, column)
                 figures = [*mean_and_half_width(runs, column.metric), paper]
                 blank = ["" if x is None or math.isnan(x) else repr(x) for x in figures]
-                writer.writerow([*named, row.label, column.label, column.metric, len(runs), *blank])
+                count = parameters(block, row)
+                sizes = ["" if count is None else count]
+                writer.writerow([*named, row.label, column.label, column.metric, len(runs), *blank, *sizes])
     return out.getvalue().rstrip("\n")
 
 

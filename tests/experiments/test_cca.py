@@ -155,6 +155,7 @@ def test_describes_count_is_the_models(tmp_path):
     assert cca.run(small(), tmp_path / "run", "train_and_evaluate")["parameters"] == cca.parameters(small())
 
 
+@pytest.mark.slow
 def test_the_command_line_loads_no_jax(tmp_path):
     """As users run it, with jax made impossible to import."""
     (tmp_path / "jax.py").write_text("raise ImportError('jax was imported')\n")

@@ -43,6 +43,7 @@ def config(tmp_path, monkeypatch) -> ml_collections.ConfigDict:
     return config
 
 
+@pytest.mark.slow
 def test_half_of_validation_is_scored_and_the_split_itself_translated(config, tmp_path):
     workdir = tmp_path / "run"
     result = translation.run(config, workdir, "train_and_evaluate")

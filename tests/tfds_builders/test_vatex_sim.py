@@ -17,7 +17,7 @@ def world():
     return World(0)
 
 
-@pytest.mark.parametrize("world_seed", [0, 1])
+@pytest.mark.parametrize("world_seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_default_worlds_meet_every_requirement(world_seed):
     figures = acceptance.report(World(world_seed))
     assert acceptance.check(figures) == []

@@ -32,6 +32,7 @@ def get_config(spec: str = "") -> ml_collections.ConfigDict:
             "name": "visdial/v1.0" if paper else "visdial_sim",
             "data_dir": "",  # empty: $VATEX_JAX_DATA, or data/tfds
             "test_split": "",  # empty: test where its answers are known, else validation
+            "image_features": "resnet34",  # which ones the data set was built with, for tables: or vgg16, vgg19
         }
     )
     config.vectors = ml_collections.ConfigDict(

@@ -5,6 +5,7 @@ import copy
 import os
 import shutil
 import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -41,6 +42,15 @@ RESULT = {
     "software": {"python": "3.12.1", "jieba": None, "commit": None},
     "config": {"direction": "en2zh", "seed": 0, "model": {"video": "attention"}},
 }
+
+
+@pytest.fixture
+def real_data() -> Path:
+    """The folder of real data; tests that ask for it are skipped where there is none."""
+    folder = os.environ.get("VATEX_JAX_REAL_DATA")
+    if not folder:
+        pytest.skip("VATEX_JAX_REAL_DATA is not set")
+    return Path(folder)
 
 
 @pytest.fixture

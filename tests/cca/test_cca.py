@@ -1,7 +1,6 @@
 """CCA against SciPy's generalised eigensolver written out here, the published code's output, and values by hand."""
 
 import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -260,11 +259,8 @@ def test_a_saved_model_is_the_same_and_a_damaged_one_is_told(tmp_path):
 @pytest.mark.parametrize(
     ("prefix", "order"), [("two", ("answers", "questions")), ("three", ("answers", "images", "questions"))]
 )
-def test_the_published_codes_eigenvalues_and_correlations(prefix, order):
-    folder = os.environ.get("VATEX_JAX_REAL_DATA")
-    if not folder:
-        pytest.skip("VATEX_JAX_REAL_DATA names no folder")
-    golden = np.load(Path(folder).parent / "golden" / "cca.npz", allow_pickle=False)
+def test_the_published_codes_eigenvalues_and_correlations(prefix, order, real_data):
+    golden = np.load(real_data.parent / "golden" / "cca.npz", allow_pickle=False)
     arrays = [golden[name] for name in order]
     model = fit(arrays, int(golden[f"{prefix}_k"]))
     np.testing.assert_allclose(model.eigenvalues, golden[f"{prefix}_eigenvalues"], atol=1e-8)

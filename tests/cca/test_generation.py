@@ -43,6 +43,17 @@ def test_draws_without_replacement_follow_what_is_left():
     assert (drawn[:, 0] != drawn[:, 1]).all()
 
 
+def test_without_replacement_those_without_a_chance_come_last_and_all_alike():
+    drawn = draw(np.repeat([[0.0, 0.7, 0.0, 0.3]], 10_000, axis=0), 4, replacement=False, seed=0)
+    assert (np.sort(drawn[:, :2], axis=1) == [1, 3]).all()
+    assert np.mean(drawn[:, 2] == 0) == pytest.approx(0.5, abs=0.02)
+
+
+def test_no_question_has_no_draws():
+    assert draw(np.zeros((0, 4)), 3, replacement=True, seed=0).shape == (0, 3)
+    assert draw(np.zeros((0, 4)), 3, replacement=False, seed=0).shape == (0, 3)
+
+
 def test_a_seed_gives_the_same_draws_and_another_others():
     chances = np.full((50, 10), 0.1)
     one, again, other = (draw(chances, 5, replacement=True, seed=seed) for seed in (0, 0, 1))
@@ -56,7 +67,7 @@ def test_each_question_has_its_own_chances():
 
 
 def test_too_many_draws_and_unknown_settings_are_told():
-    with pytest.raises(ConfigError, match="only 2 pseudo-candidates"):
-        draw(np.array([[0.5, 0.5, 0.0]]), 3, replacement=False, seed=0)
+    with pytest.raises(ConfigError, match="4 generations without replacement from 3"):
+        draw(np.array([[0.5, 0.5, 0.0]]), 4, replacement=False, seed=0)
     with pytest.raises(ConfigError, match="zero, shift, not 'abs'"):
         probabilities(np.ones((1, 2)), "abs")

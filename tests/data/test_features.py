@@ -200,12 +200,8 @@ def test_folders_pipes_and_dead_links_are_no_feature_files(tmp_path):
 
 
 @pytest.mark.real
-def test_reads_a_real_i3d_file():
-    folder = os.environ.get("VATEX_JAX_REAL_DATA")
-    if not folder:
-        pytest.skip("VATEX_JAX_REAL_DATA is not set")
-    path = os.path.join(folder, "video", "i3d_rgb_sample.npy")
-    with open(path, "rb") as file:
-        values = parse_features(file.read(), path)
+def test_reads_a_real_i3d_file(real_data):
+    path = real_data / "video" / "i3d_rgb_sample.npy"
+    values = parse_features(path.read_bytes(), str(path))
     np.testing.assert_array_equal(values, np.load(path))
     assert values.shape == (14, 1024)

@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 
 from configs import cca as configs
+from vatex_jax.cca.cca import fit
 from vatex_jax.data.dialogues import NONE, Dialogues
 from vatex_jax.data.sources import Source
 from vatex_jax.data.submissions import read_generations, read_ranks
 from vatex_jax.errors import CheckpointError, ConfigError, DataError
 from vatex_jax.experiments import cca, rankers
+from vatex_jax.experiments import cca_outputs as outputs
 from vatex_jax.experiments.cca_data import CCAData, Turns, load_cca_data
 from vatex_jax.experiments.cca_outputs import annotation_faults
 from vatex_jax.reports import cells, results, tables
@@ -95,6 +97,43 @@ def test_predict_and_evaluate_use_the_fitted_model(tmp_path, capsys):
         cca.run(small(), folder, "evaluate")
 
 
+def test_a_model_is_not_used_with_other_vectors_than_it_was_fitted_on(tmp_path):
+    words = ["the", "is", "yes", "no", "what", "color", "<odd>"]
+    config, path, rng = small(), tmp_path / "vectors.txt", np.random.default_rng(0)
+    config.vectors.source = str(path)
+
+    def write_vectors():
+        rows = (f"{word} {' '.join(f'{x:.4f}' for x in rng.normal(size=4))}" for word in words)
+        path.write_text("\n".join(rows) + "\n")
+
+    write_vectors()
+    cca.run(config, tmp_path / "run", "train_and_evaluate")
+    cca.run(config, tmp_path / "run", "evaluate")
+    write_vectors()
+    with pytest.raises(CheckpointError, match="not those that the run was fitted on"):
+        cca.run(config, tmp_path / "run", "evaluate")
+
+
+def test_a_run_cut_short_leaves_no_model_to_another(tmp_path, monkeypatch):
+    def killed(*arguments):
+        raise KeyboardInterrupt
+
+    for number, place in enumerate(("generate", "signature")):
+        with monkeypatch.context() as patch:
+            patch.setattr(cca.outputs, place, killed)
+            with pytest.raises(KeyboardInterrupt):
+                cca.run(small(), tmp_path / f"run{number}", "train_and_evaluate")
+        assert (tmp_path / f"run{number}" / "cca.npz").exists()
+        other = small()
+        other.cca.k = 4
+        with monkeypatch.context() as patch:
+            patch.setattr(cca.rankers, "fit_cca", killed)
+            with pytest.raises(KeyboardInterrupt):
+                cca.run(other, tmp_path / f"run{number}", "train_and_evaluate")
+        with pytest.raises(DataError, match="cannot be read"):
+            cca.run(other, tmp_path / f"run{number}", "evaluate")
+
+
 def test_a_folder_with_another_run_is_refused(tmp_path):
     cca.run(small(), tmp_path / "run", "train_and_evaluate")
     other = small()
@@ -109,6 +148,15 @@ def test_a_folder_with_another_run_is_refused(tmp_path):
     [
         ({"variant": "qa"}, "config.variant is 'qa'"),
         ({"cca": {"k": 0}}, "config.cca.k is 0"),
+        ({"cca": {"p": -1.0}}, "config.cca.p is -1.0"),
+        ({"cca": {"regularization": -1.0}}, "config.cca.regularization is -1.0"),
+        ({"cca": {"normalization": "l1"}}, "must be one of unit, B"),
+        ({"vectors": {"smoothing": 0.0}}, "config.vectors.smoothing is 0.0"),
+        ({"vectors": {"special": "own"}}, "not 'own'"),
+        ({"vectors": {"max_tokens": 0}}, "config.vectors.max_tokens is 0"),
+        ({"generation": {"replacement": False, "generations": 11}}, "at most config.generation.neighbours, 10"),
+        ({"data": {"image_features": "vgg"}}, "one of resnet34, vgg16, vgg19"),
+        ({"data": {"test_split": "train"}}, "train is what is fitted"),
         ({"generation": {"negative": "abs"}}, "config.generation.negative is 'abs'"),
         ({"generation": {"generations": -1}}, "generations is -1"),
         ({"variant": "none"}, "only the variant aq generates"),
@@ -128,16 +176,21 @@ def test_describe_needs_no_data(capsys, monkeypatch):
     monkeypatch.setenv("VATEX_JAX_DATA", "/nowhere")
     cca.run(configs.get_config(), Path("/nowhere"), "describe")
     assert "parameters: 2,144" in capsys.readouterr().out  # 32 eigenvalues, two views of 32 x 32 weights and 32 means
-    cca.run(configs.get_config("paper"), Path("/nowhere"), "describe")
-    assert "to be named in config.vectors.source" in capsys.readouterr().out
+    for spec in ("paper", "aqi"):
+        cca.run(configs.get_config(spec), Path("/nowhere"), "describe")
+        assert "which the vectors and features decide" in capsys.readouterr().out
+    cca.run(configs.get_config("nn_aq"), Path("/nowhere"), "describe")
+    assert "parameters: 0" in capsys.readouterr().out
 
 
-def test_the_run_says_what_its_scores_come_from(tmp_path, capsys):
+def test_the_result_says_what_its_scores_come_from(tmp_path):
     config = small()
     config.cca.k = 300
     with pytest.warns(UserWarning, match="k is 8 now"):
-        cca.run(config, tmp_path / "run", "train_and_evaluate")
-    assert "CCA k 8, p 1, regularization 0.001, unit; generations of 10 neighbours" in capsys.readouterr().out
+        signature = cca.run(config, tmp_path / "run", "train_and_evaluate")["signature"]
+    assert signature["model/cca"] == "k 8, p 1, regularization 0.001, unit"
+    assert signature["model/vectors"] == "ppmi-svd:d8-w5-s0.75"
+    assert signature["model/generations"] == "of 10 neighbours, with replacement, negative: zero"
 
 
 def test_all_rows_make_one_table(tmp_path):
@@ -185,7 +238,9 @@ def by_hand():
         turns=Turns(np.array([0]), np.array([0]), np.array([0]), np.array([2])),
         options=np.array([[0, 1, 2]]),
         gt_index=np.array([2]),
-        unknown_share=0.0,
+        question_gaps=0.0,
+        answer_gaps=0.0,
+        fingerprint="",
     )
 
 
@@ -209,6 +264,94 @@ def test_without_cca_vectors_are_centred_on_the_training_questions_and_answers()
     answers = data.answers - np.array([10.0, 6.0]) / 3
     expected = answers @ question / np.linalg.norm(question) / np.linalg.norm(answers, axis=1)
     np.testing.assert_allclose((found.questions @ found.answers.T)[0], expected, atol=1e-6)
+
+
+def paired(seed=0, several=300):
+    """Answers, images and questions that have something in common, some of each, and rounds that say which belong."""
+    rng = np.random.default_rng(seed)
+    answers, questions, images = (rng.normal(size=(n, 3)).astype(np.float32) for n in (40, 30, 100))
+    answer, question, dialogue = (rng.integers(0, n, several) for n in (40, 30, 100))
+    rows = Turns(np.sort(dialogue), np.zeros(several, int), question, answer)
+    images += 0.5 * np.stack([answers[answer[rows.dialogue == one]].sum(axis=0) for one in range(100)])
+    data = dataclasses.replace(by_hand(), answers=answers, questions=questions, training=rows)
+    split = dialogues([[0.0] * 3] * 100, [0] * 100, [-1] * 100, images=images)
+    return dataclasses.replace(data, train=split)
+
+
+@pytest.mark.parametrize("normalization", ["unit", "B"])
+def test_cca_is_fitted_on_each_rounds_own_answer_image_and_question(normalization):
+    data = paired()
+    config = small()
+    config.cca.update({"k": 3, "normalization": normalization, "regularization": 1e-12, "p": 2.0})
+    views = [data.answers[data.training.answer], data.train.images[data.training.dialogue],
+             data.questions[data.training.question]]  # fmt: skip
+    for variant, expected in (("aq", fit(views[::2], 3, normalization=normalization)),
+                              ("aqi", fit(views, 3, normalization=normalization))):  # fmt: skip
+        config.variant = variant
+        model = rankers.fit_cca(config, data)
+        last = len(model.means) - 1
+        np.testing.assert_allclose(model.eigenvalues, expected.eigenvalues, atol=1e-8)
+        ours = rankers.directions(config, data, model)
+        wanted = expected.correlate(last, data.questions, 0, data.answers, p=2.0)
+        np.testing.assert_allclose(ours.questions @ ours.answers.T, wanted, atol=1e-5)
+        assert np.abs(wanted - expected.correlate(last, data.questions, 0, data.answers, p=1.0)).max() > 1e-3
+
+
+def test_generations_are_answers_of_the_nearest_questions_by_their_own_correlation():
+    data = by_hand()
+    # Question 0, that of the test, was answered with 0 and 2, question 1 with 1.
+    found = rankers.Directions(
+        np.array([[1.0, 0.0], [0.0, 1.0]], np.float32), np.array([[1.0, 0.0], [0.6, 0.8], [-1.0, 0.0]], np.float32)
+    )
+    data = dataclasses.replace(
+        data, training=Turns(np.zeros(3, int), np.arange(3), np.array([1, 0, 0]), np.array([1, 0, 2]))
+    )
+    config = small()
+    config.generation.update({"neighbours": 2, "generations": 50})
+    assert set(outputs.generate(config, data, found).ravel()) == {0}  # 2 is correlated with -1, 1 is no neighbour's
+    config.generation.neighbours = 3
+    drawn = outputs.generate(config, dataclasses.replace(data, turns=repeat(data.turns, 400)), found)
+    assert np.mean(drawn == 0) == pytest.approx(1 / 1.6, abs=0.02)
+    assert set(drawn.ravel()) == {0, 1}
+
+
+def repeat(turns, times):
+    return Turns(*(np.repeat(column, times) for column in (turns.dialogue, turns.round, turns.question, turns.answer)))
+
+
+def two_annotated():
+    """Two dialogues of two rounds, annotated in different ones; relevances favour the first and the last candidate."""
+    split = dialogues([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]], [0, 0], [1, 0])
+    turns = Turns(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]), np.zeros(4, int), np.array([0, 1, 2, 0]))
+    data = dataclasses.replace(
+        by_hand(), test=split, turns=turns, options=np.tile([[0, 1, 2]], (4, 1)), gt_index=np.array([0, 1, 2, 0])
+    )
+    scores = np.array([[0, 1, 2], [3, 2, 1], [3, 2, 1], [0, 1, 2]], np.float32)
+    return outputs.Output(data, scores, None, None)
+
+
+def test_relevances_meet_the_round_and_the_dialogue_they_are_of():
+    output = two_annotated()
+    np.testing.assert_array_equal(output.annotated, [1, 2])
+    np.testing.assert_allclose(output.ndcg, [1.0, 0.0])  # m = 1: only the first place counts
+
+
+def test_intervals_are_over_dialogues_not_over_rounds():
+    output = two_annotated()
+    found = outputs.metrics(small("nn_aq"), output)
+    # Ranks 3, 2 and 3, 3: the means of the dialogues are 2.5 and 3, and no draw of two of them lies outside.
+    assert found["mr"] == 2.75
+    assert (found["mr_low"], found["mr_high"]) == (2.5, 3.0)
+    assert (found["annotated"], found["undefined_ndcg"]) == (2.0, 0.0)
+
+
+def test_candidate_sets_are_around_the_ground_truth():
+    data = two_annotated().data
+    found = rankers.Directions(np.eye(2, dtype=np.float32), np.array([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]], np.float32))
+    sets = outputs.candidate_sets(data, found)
+    # With two others of correlation a > b the standard deviation is (a - b) / sqrt 2 < a - b: the nearer one is in.
+    np.testing.assert_array_equal(sets.size, [2, 2, 2, 2])
+    np.testing.assert_allclose(sets.correlation, [0.9, 0.9, 0.8, 0.9], atol=1e-6)
 
 
 def test_images_are_asked_for_where_there_are_none():

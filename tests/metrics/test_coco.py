@@ -99,12 +99,9 @@ def test_equals_pycocoevalcap(running, theirs, unit):
 
 @pytest.mark.real
 @pytest.mark.parametrize("unit", UNITS, ids="-".join)
-def test_equals_pycocoevalcap_on_real_captions(running, theirs, unit):
+def test_equals_pycocoevalcap_on_real_captions(running, theirs, unit, real_data):
     """The first caption of each image against the others."""
-    folder = os.environ.get("VATEX_JAX_REAL_DATA")
-    if not folder:
-        pytest.skip("VATEX_JAX_REAL_DATA is not set")
-    path = Path(folder) / "flickr8kcn_as_vatex" / "vatex_public_test_v1.1.json"
+    path = real_data / "flickr8kcn_as_vatex" / "vatex_public_test_v1.1.json"
     captions = [entry["enCap" if unit[0] == "en" else "chCap"] for entry in json.loads(path.read_text("utf-8"))[:200]]
     hypotheses, references = [several[0] for several in captions], [several[1:] for several in captions]
     ours = coco_scores(hypotheses, references, *unit, running=running)

@@ -1,7 +1,5 @@
 """Sets by hand, and the published code's."""
 
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -39,9 +37,6 @@ def test_too_few_candidates_are_told():
 
 
 @pytest.mark.real
-def test_the_published_codes_sets():
-    folder = os.environ.get("VATEX_JAX_REAL_DATA")
-    if not folder:
-        pytest.skip("VATEX_JAX_REAL_DATA names no folder")
-    golden = np.load(Path(folder).parent / "golden" / "reference_sets.npz", allow_pickle=False)
+def test_the_published_codes_sets(real_data):
+    golden = np.load(real_data.parent / "golden" / "reference_sets.npz", allow_pickle=False)
     np.testing.assert_array_equal(sigma(golden["correlations"], golden["gt_index"]), golden["S"])

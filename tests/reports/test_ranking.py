@@ -1,7 +1,5 @@
 """Ranking of VisDial's candidates as a summary, a table and a picture."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 
@@ -12,6 +10,7 @@ METRICS = {
     "mr": 17.3, "mr_low": 16.76, "mr_high": 17.85, "r@1": 8.5, "r@1_low": 7.6, "r@1_high": 9.5, "r@5": 27.9,
     "r@5_low": 26.2, "r@5_high": 29.4, "r@10": 46.6, "r@10_low": 44.9, "r@10_high": 48.4, "mrr": 0.19781,
     "mrr_low": 0.1877, "mrr_high": 0.2074, "questions": 3000.0, "tied": 0.0, "size": 15.6,
+    "questions/out_of_vocabulary": 1.25, "answers/out_of_vocabulary": 5.0,
 }  # fmt: skip
 
 
@@ -19,15 +18,19 @@ METRICS = {
 def make_ranked(make_result):
     """A function from a variant, its metrics and the data set's name to a result."""
 
-    def make(variant="aq", name="visdial_sim/default", **changes):
+    def make(variant="aq", name="visdial_sim/default", vectors="learned", images="resnet34", **changes):
         result = make_result(
             experiment="cca",
             variant=variant,
             metrics=METRICS | changes,
-            signature={"vectors": "ppmi-svd", "ties": "expectation over their orders"},
+            signature={"model/vectors": "ppmi-svd", "ties": "expectation over their orders"},
             dataset={"name": name, "simulated": "_sim" in name},
         )
-        result["config"] = {"seed": 0, "data": {"name": name.removesuffix("/default")}}
+        result["config"] = {
+            "seed": 0,
+            "data": {"name": name.removesuffix("/default"), "image_features": images},
+            "vectors": {"source": vectors},
+        }
         return result
 
     return make
@@ -45,6 +48,9 @@ def test_the_summary_has_figures_intervals_and_the_papers_beside(make_ranked):
     assert "NDCG" not in fields
     assert fields["number of these answers"][-2:] == ["15.60", "12.30"]
     assert fields["annotated, no candidate of relevance 1, %"][-2:] == ["-", "18.15"]
+    assert "vectors     ppmi-svd" in lines
+    assert "Words without a vector: 1.2% of the questions', 5.0% of the answers' distinct ones." in lines
+    assert any(line.startswith("Paper: ") and "look swapped" in line for line in lines)
     assert "  is it sunny" in lines
     assert "    ground truth  yes (rank 2.5)" in lines
     assert "    generated     yes, " in lines
@@ -52,27 +58,52 @@ def test_the_summary_has_figures_intervals_and_the_papers_beside(make_ranked):
     assert "4 ground truths share their score" in ranking_summary(make_ranked(tied=4.0), [], "runs/cca")
 
 
-def write(folder, result):
-    results.write(folder / result["variant"] / "results.json", result)
+def test_the_papers_clusters_are_those_of_its_own_model(make_ranked):
+    lines = ranking_summary(make_ranked("none"), [], "runs/cca").splitlines()
+    fields = {line.split("  ")[0]: line.split() for line in lines if line}
+    assert fields["number of these answers"][-2:] == ["15.60", "-"]
+    assert fields["annotated, no candidate of relevance 1, %"][-1] == "18.15"
+
+
+def write(folder, result, name=""):
+    results.write(folder / (name or result["variant"]) / "results.json", result)
 
 
 def test_the_table_shows_a_runs_own_interval_and_four_places_where_they_matter(tmp_path, make_ranked):
     write(tmp_path, make_ranked("aq"))
     write(tmp_path, make_ranked("none", mr=40.0))
     table = tables.TABLES["visdial_table5"]
-    small = dataclasses.replace(table, columns=table.columns[:-1])  # these results hold no NDCG
-    (block,) = cells.blocks(small, cells.load_runs([tmp_path]))
-    header, rows = tables.main_grid(small, block)
+    (block,) = cells.blocks(table, cells.load_runs([tmp_path]))
+    header, rows = tables.main_grid(table, block)
     by_label = {row[0]: dict(zip(header[1:], row[1:], strict=True)) for row in rows}
-    assert by_label["CCA-AQ"]["MR: ours"] == "17.30 [16.76, 17.85]"
-    assert by_label["CCA-AQ"]["MR: paper (VisDial)"] == "17.07"
-    assert by_label["CCA-AQ"]["MRR: ours"] == "0.1978 [0.1877, 0.2074]"
-    assert by_label["CCA-AQ"]["MRR: paper (VisDial)"] == "0.2845"
-    assert by_label["no CCA"]["MR: paper (VisDial)"] == "-"  # the paper has it on v0.9 alone
-    assert by_label["NN-AQ"]["MR: ours"] == "missing"
-    _, gaps = tables.gap_grid(small, block)
-    assert ["CCA-AQ", "MR", "-22.70"] in [gap[:3] for gap in gaps]
-    assert ["CCA-AQ", "MRR", "+0.0000"] in [gap[:3] for gap in gaps]
+    assert len(by_label) == 5
+    ours = by_label["CCA-AQ (FastText)"]
+    assert ours["MR: ours"] == "17.30 [16.76, 17.85]"
+    assert ours["MR: paper (VisDial)"] == "17.07"
+    assert ours["MRR: ours"] == "0.1978 [0.1877, 0.2074]"
+    assert ours["MRR: paper (VisDial)"] == "0.2845"
+    assert ours["NDCG: ours"] == "missing"  # nothing is annotated here
+    assert by_label["no CCA (FastText)"]["MR: paper (VisDial)"] == "-"  # the paper has it on v0.9 alone
+    assert by_label["NN-AQ (FastText)"]["MR: ours"] == "missing"
+    _, gaps = tables.gap_grid(table, block)
+    assert ["CCA-AQ (FastText)", "MR", "-22.70"] in [gap[:3] for gap in gaps]
+    assert ["CCA-AQ (FastText)", "MRR", "+0.0000"] in [gap[:3] for gap in gaps]
+
+
+def test_vectors_and_features_have_rows_of_their_own_beside_the_papers(tmp_path, make_ranked):
+    write(tmp_path, make_ranked("aq", vectors="/data/glove.42B.300d.txt"), "a")
+    write(tmp_path, make_ranked("aqi", vectors="glove-6b-50d", images="vgg19"), "b")
+    write(tmp_path, make_ranked("aqi", vectors="/glove/wiki.en.bin"), "c")
+    table = tables.TABLES["visdial_table5"]
+    (block,) = cells.blocks(table, cells.load_runs([tmp_path]))
+    header, rows = tables.main_grid(table, block)
+    place = 1 + header[1:].index("MR: paper (VisDial)")
+    shown = {row[0]: (row[1].split(" ")[0], row[place]) for row in rows}
+    assert shown["CCA-AQ (GloVe)"] == ("17.30", "16.60")
+    assert shown["CCA-AQI (Q) (vgg19 GloVe)"] == ("17.30", "19.29")
+    assert shown["CCA-AQI (Q) (resnet34 FastText)"] == ("17.30", "19.25")
+    assert shown["CCA-AQ (FastText)"] == ("missing", "17.07")
+    assert "CCA-AQI (Q) (vgg16 GloVe)" not in shown
 
 
 def test_versions_of_visdial_have_tables_of_their_own(tmp_path, make_ranked):
@@ -81,8 +112,8 @@ def test_versions_of_visdial_have_tables_of_their_own(tmp_path, make_ranked):
     assert cells.blocks(tables.TABLES["visdial_table5"], runs) == []
     table = tables.TABLES["visdial_table5_v09"]
     (block,) = cells.blocks(table, runs)
-    row = next(row for row in table.rows if row.label == "no CCA")
-    assert len(block.cells["no CCA", "MR"]) == 1
+    row = next(row for row in table.rows if row.label == "no CCA (FastText)")
+    assert len(block.cells["no CCA (FastText)", "MR"]) == 1
     assert [table.paper(row, column) for column in table.columns] == [57.18, 4.13, 9.67, 13.89, 0.0837]
     assert "v0.9" in tables.render(table, [block], "text")
 

@@ -1,7 +1,6 @@
 """The `vatex` builder: what the records hold, what is refused, and that nothing is written by halves."""
 
 import json
-import os
 import pathlib
 import pickle
 
@@ -247,11 +246,8 @@ def test_many_shards_keep_the_order(vatex_folder, tmp_path, monkeypatch, expecte
 
 
 @pytest.mark.real
-def test_builds_real_captions(tmp_path):
-    folder = os.environ.get("VATEX_JAX_REAL_DATA")
-    if not folder:
-        pytest.skip("VATEX_JAX_REAL_DATA is not set")
-    manual_dir = pathlib.Path(folder, "flickr8kcn_as_vatex")
+def test_builds_real_captions(tmp_path, real_data):
+    manual_dir = real_data / "flickr8kcn_as_vatex"
     builder = build("vatex/none", manual_dir=manual_dir, data_dir=tmp_path, report=quiet)
     splits = sources_of(builder)["splits"]
     assert {name: split["pairs"] for name, split in splits.items()} == {

@@ -1,7 +1,6 @@
 """The `visdial` builder: what the records hold, what is refused, and that nothing is written by halves."""
 
 import json
-import os
 import pathlib
 import pickle
 import shutil
@@ -373,11 +372,8 @@ def test_many_shards_keep_the_order(folder, tmp_path, monkeypatch):
 
 
 @pytest.mark.real
-def test_builds_the_real_files(tmp_path):
-    folder = os.environ.get("VATEX_JAX_REAL_DATA")
-    if not folder:
-        pytest.skip("VATEX_JAX_REAL_DATA is not set")
-    manual_dir = pathlib.Path(folder, "visdial")
+def test_builds_the_real_files(tmp_path, real_data):
+    manual_dir = real_data / "visdial"
     builder = build("visdial", manual_dir=manual_dir, data_dir=tmp_path, report=quiet)
     splits = sidecar(builder)["splits"]
     assert {name: (split["dialogues"], split["dense"]) for name, split in splits.items()} == {

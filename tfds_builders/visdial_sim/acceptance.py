@@ -30,6 +30,8 @@ REQUIREMENTS = {
     "train/no_full_relevance_share": (0.41, 0.53),
     "train/rejected_share": (0.06, 0.12),
     "train/reference_set_size": (8.0, 14.0),
+    "all/no_full_relevance_share": (0.41, 0.53),
+    "all/rejected_share": (0.06, 0.12),
     **{
         f"{split}/{name}": limits
         for split in ("validation", "test")
@@ -60,8 +62,10 @@ def report(world: World) -> dict[str, float]:
     figures = _lists(world) | _answers(world) | _pronouns(world)
     shares = {split: _annotated(world, split) for split in SPLITS}
     figures |= {f"{split}/{name}": value for split in SPLITS for name, value in shares[split].items()}
-    for split in SPLITS[1:]:
-        for name in ("no_full_relevance", "rejected"):
+    for name in ("no_full_relevance", "rejected"):
+        counts = [(shares[split]["annotated"], shares[split][f"{name}_share"]) for split in SPLITS]
+        figures[f"all/{name}_share"] = sum(n * share for n, share in counts) / sum(n for n, _ in counts)
+        for split in SPLITS[1:]:
             figures[f"{split}/{name}_deviate"] = _deviate(shares["train"], shares[split], f"{name}_share")
     figures["annotated/all_zero"] = sum((~world.annotations(split).relevance.any(1)).sum() for split in SPLITS)
     frequencies = Frequencies(world)

@@ -9,18 +9,19 @@ Dimension legend
 """
 
 import dataclasses
+import io
 import os
 import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import numpy as np
 import scipy.linalg
 from jaxtyping import Float, Int, Real
 
-from vatex_jax.cca.covariance import Moments, moments, pair_moments
+from vatex_jax.cca.covariance import Moments, Rows, moments, pair_moments
 from vatex_jax.errors import ConfigError, DataError
+from vatex_jax.files import write_bytes_whole
 
 NORMALIZATIONS = ("unit", "B")
 
@@ -71,8 +72,8 @@ class CCA:
     ) -> Float[np.ndarray, "n m"]:
         """corr(a, b), the cosine of the centred projections (section 2.2), from -1 to 1.
 
-        An item that lies on its view's mean has no direction: its correlation with everything is 0. Arguments and
-        errors as in `project`; the two views may be the same.
+        An item exactly on its view's mean has no direction: its correlation with everything is 0. Arguments and errors
+        as in `project`; the two views may be the same.
         """
         return np.clip(self.embed(view_a, a, p) @ self.embed(view_b, b, p).T, -1.0, 1.0)
 
@@ -81,14 +82,9 @@ class CCA:
         arrays = {"eigenvalues": self.eigenvalues}
         for view, (weights, mean) in enumerate(zip(self.weights, self.means, strict=True)):
             arrays |= {f"weights_{view}": weights, f"mean_{view}": mean}
-        path = Path(path)
-        beside = path.with_name(f".{path.name}.partial")
-        try:
-            with beside.open("wb") as file:
-                np.savez(file, **arrays)
-            beside.replace(path)
-        finally:
-            beside.unlink(missing_ok=True)
+        file = io.BytesIO()
+        np.savez(file, **arrays)
+        write_bytes_whole(path, file.getvalue())
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> "CCA":
@@ -137,7 +133,7 @@ def unit_rows(x: Float[np.ndarray, "n k"]) -> Float[np.ndarray, "n k"]:
 
 
 def fit(
-    views: Sequence[Real[np.ndarray, "m _"]],
+    views: Sequence[Real[np.ndarray, "m _"] | Rows],
     k: int,
     *,
     weights: Real[np.ndarray, "m"] | None = None,
@@ -147,7 +143,8 @@ def fit(
     """Fits CCA to aligned rows.
 
     Args:
-        views: two or more arrays [m, n_i], row r of each an observation of one thing.
+        views: two or more arrays [m, n_i], row r of each an observation of one thing; or `Rows` of a table, which are
+            gathered some at a time.
         k: components; more than the smallest view has columns is capped, with a warning.
         weights: how often each row counts; a whole number w is the row repeated w times. None: once each.
         regularization: added to the diagonals of A and B; relative to nothing, so of the unit of the covariances.

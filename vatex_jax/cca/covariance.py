@@ -30,7 +30,21 @@ class Moments:
     rows: int
 
 
-def moments(views: Sequence[Real[np.ndarray, "m _"]], weights: Real[np.ndarray, "m"] | None = None) -> Moments:
+@dataclasses.dataclass(frozen=True)
+class Rows:
+    """The rows `ids` of a table of distinct items, without making them: `table[ids]`."""
+
+    table: Real[np.ndarray, "items n"]
+    ids: Int[np.ndarray, "m"]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __getitem__(self, piece: slice) -> Real[np.ndarray, "rows n"]:
+        return self.table[self.ids[piece]]
+
+
+def moments(views: Sequence[Real[np.ndarray, "m _"] | Rows], weights: Real[np.ndarray, "m"] | None = None) -> Moments:
     """Moments of aligned rows, weighted.
 
     Raises:
@@ -70,11 +84,8 @@ def pair_moments(
     a, b = _checked(a, "a"), _checked(b, "b")
     if not len(rows) == len(columns) == len(counts):
         raise DataError(f"CCA: {len(rows)} rows, {len(columns)} columns and {len(counts)} counts are not pairs.")
-    for name, index, items in (("rows", rows, a), ("columns", columns, b)):
-        if len(index) and not 0 <= index.min() <= index.max() < len(items):
-            raise DataError(
-                f"CCA: {name} go from {index.min()} to {index.max()}, but there are {len(items)} items, from 0."
-            )
+    _check_ids(rows, a, "rows")
+    _check_ids(columns, b, "columns")
     counts = _checked_counts(counts, len(rows), "counts")
     total = _total(counts)
     table = scipy.sparse.coo_array((counts, (rows, columns)), shape=(len(a), len(b))).tocsr()
@@ -107,7 +118,7 @@ def _cross(
     return found
 
 
-def _mean(items: np.ndarray, weights: np.ndarray, total: float) -> np.ndarray:
+def _mean(items: np.ndarray | Rows, weights: np.ndarray, total: float) -> np.ndarray:
     return sum((weights[piece] @ items[piece].astype(np.float64) for piece in _pieces(len(items))), 0.0) / total
 
 
@@ -126,8 +137,11 @@ def _total(weights: np.ndarray) -> float:
     return total
 
 
-def _checked(items: np.ndarray, what: str) -> np.ndarray:
+def _checked(items: np.ndarray | Rows, what: str) -> np.ndarray | Rows:
     """The items as floats: float32 stays, so that a large table is not copied."""
+    if isinstance(items, Rows):
+        _check_ids(items.ids, items.table, f"{what}: its ids")
+        return Rows(_checked(items.table, f"{what}, table"), items.ids)
     items = np.asarray(items)
     if items.ndim != 2 or items.shape[1] == 0 or items.dtype.kind not in "fiub":
         raise DataError(f"CCA: {what} must be an array of rows of numbers, not {items.dtype} {items.shape}.")
@@ -142,6 +156,11 @@ def _checked(items: np.ndarray, what: str) -> np.ndarray:
                 "row or mend what made it."
             )
     return items
+
+
+def _check_ids(ids: np.ndarray, items: np.ndarray, what: str) -> None:
+    if len(ids) and not 0 <= ids.min() <= ids.max() < len(items):
+        raise DataError(f"CCA: {what} go from {ids.min()} to {ids.max()}, but there are {len(items)} items, from 0.")
 
 
 def _checked_counts(counts: np.ndarray, length: int, what: str) -> np.ndarray:

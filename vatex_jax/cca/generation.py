@@ -47,24 +47,25 @@ def draw(
         chances: rows that sum to 1.
         generations: how many a question.
         replacement: whether the same pseudo-candidate may be drawn again. Without, the draws follow one another,
-            each in proportion to what is left.
+            each in proportion to what is left; when none with a chance is left, the others follow, all alike.
         seed: of NumPy's generator.
 
     Raises:
-        ConfigError: more generations without replacement than pseudo-candidates with a chance.
+        ConfigError: more generations without replacement than pseudo-candidates.
     """
     random = np.random.default_rng(seed)
     if replacement:
         edges = np.cumsum(chances, axis=1)
-        edges[:, -1] = 1.0  # rounding must not leave a draw beyond the last edge
+        edges /= edges[:, -1:]  # the last with a chance ends at 1, whatever was rounded
         at = random.random((len(chances), generations))
-        return np.array([np.searchsorted(row, points, side="right") for row, points in zip(edges, at, strict=True)])
-    fewest = int((chances > 0).sum(axis=1).min(initial=generations))
-    if generations > fewest:
+        drawn = [np.searchsorted(row, points, side="right") for row, points in zip(edges, at, strict=True)]
+        return np.array(drawn, np.int64).reshape(len(chances), generations)
+    if generations > chances.shape[1]:
         raise ConfigError(
-            f"{generations} generations without replacement, but a question has only {fewest} pseudo-candidates with "
-            "a chance. Ask for fewer, or draw with replacement."
+            f"{generations} generations without replacement from {chances.shape[1]} pseudo-candidates. Ask for fewer, "
+            "or draw with replacement."
         )
     # Exponential arrival times of rate w: the first arrivals are draws without replacement in proportion to w.
-    times = np.where(chances > 0, random.exponential(size=chances.shape) / np.maximum(chances, 1e-300), np.inf)
-    return np.argsort(times, axis=1, kind="stable")[:, :generations]
+    arrivals = random.exponential(size=chances.shape)
+    times = np.divide(arrivals, chances, out=np.full(chances.shape, np.inf), where=chances > 0)
+    return np.lexsort((arrivals, times), axis=1)[:, :generations]

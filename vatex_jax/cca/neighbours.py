@@ -7,15 +7,16 @@ Dimension legend
     q  queries      m, U  training questions, distinct ones      K  neighbours      k  numbers a vector
 """
 
+import os
 import warnings
-from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from jaxtyping import Float32, Int
 
 from vatex_jax.errors import DataError
 
-_CELLS = 1 << 24  # similarities held at once: 64 MB
+_CELLS = 1 << 22  # similarities that a thread holds at once: 16 MB
 
 
 def neighbours(
@@ -45,33 +46,40 @@ def neighbours(
     if count > len(ids):
         warnings.warn(f"{count} neighbours are asked for, there are {len(ids)} questions: all are taken.", stacklevel=2)
         count = len(ids)
-    order = np.argsort(ids, kind="stable")
-    starts = np.searchsorted(ids[order], np.arange(len(questions) + 1))
+    # A distinct question may be of another split alone: it is nobody's neighbour.
+    distinct, places = np.unique(ids, return_inverse=True)
+    table = questions[distinct]
+    order = np.argsort(places, kind="stable")  # has those of one distinct question side by side
+    starts = np.searchsorted(places[order], np.arange(len(distinct) + 1))
+    squares = 0.5 * np.einsum("uk,uk->u", table, table) if metric == "l2" else 0.0
     found = np.empty((len(queries), count), np.int64)
-    for start, similarity in _similarities(queries, questions, metric):
-        for row, values in enumerate(similarity, start):
-            found[row] = _nearest(values, order, starts, count)
+    block = max(1, _CELLS // len(table))
+
+    def search(start: int) -> None:
+        # For l2: -|a - b|^2 / 2 less what is the same for all of a query's questions.
+        similarity = queries[start : start + block] @ table.T - squares
+        least = _least_kept(similarity, count)
+        for row, values in enumerate(similarity):
+            found[start + row] = _nearest(values, least[row], order, starts, count)
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(search, range(0, len(queries), block)))
     return found
 
 
-def _similarities(queries: np.ndarray, questions: np.ndarray, metric: str) -> Iterator[tuple[int, np.ndarray]]:
-    rows = max(1, _CELLS // len(questions))
-    squares = 0.5 * np.einsum("uk,uk->u", questions, questions) if metric == "l2" else 0.0
-    for start in range(0, len(queries), rows):
-        # -|a - b|^2 / 2 less what is the same for all of a query's questions
-        yield start, queries[start : start + rows] @ questions.T - squares
+def _least_kept(similarity: np.ndarray, count: int) -> np.ndarray:
+    """The similarity of each row's `count`-th most similar distinct question: none below it can be a neighbour."""
+    if similarity.shape[1] <= count:
+        return similarity.min(axis=1)
+    return np.partition(similarity, -count, axis=1)[:, -count]
 
 
-def _nearest(values: np.ndarray, order: np.ndarray, starts: np.ndarray, count: int) -> np.ndarray:
-    """The `count` most similar training questions; `order` has those of one distinct question side by side."""
-    kept = np.flatnonzero(starts[1:] > starts[:-1])  # a distinct question may be of another split alone
-    values = values[kept]
-    if len(kept) > count:
-        enough = values >= np.partition(values, -count)[-count]  # ties with the last one stay in
-        kept, values = kept[enough], values[enough]
+def _nearest(values: np.ndarray, least: np.floating, order: np.ndarray, starts: np.ndarray, count: int) -> np.ndarray:
+    """The `count` most similar training questions, those at one distance in the data set's order."""
+    kept = np.flatnonzero(values >= least)
     members = [order[starts[one] : starts[one + 1]][:count] for one in kept]
     rows = np.concatenate(members)
-    similarity = np.repeat(values, [len(one) for one in members])
+    similarity = np.repeat(values[kept], [len(one) for one in members])
     return rows[np.lexsort((rows, -similarity))][:count]
 
 

@@ -9,27 +9,31 @@ from typing import Any
 
 import ml_collections
 
-from vatex_jax.cca.cca import CCA
+from vatex_jax.cca.cca import CCA, NORMALIZATIONS
 from vatex_jax.cca.generation import NEGATIVE
-from vatex_jax.errors import ConfigError
+from vatex_jax.errors import CheckpointError, ConfigError
 from vatex_jax.experiments import cca_outputs as outputs
 from vatex_jax.experiments import rankers
 from vatex_jax.experiments.cca_data import CCAData, load_cca_data
 from vatex_jax.experiments.workdir import locked, open_workdir, outputs_folder
+from vatex_jax.files import read_json, write_json_whole
 from vatex_jax.reports import results
 from vatex_jax.reports.summary import ranking_summary
+from vatex_jax.text.vectors import check_special
 
 MODES = ("train_and_evaluate", "evaluate", "predict", "describe")
 FREE = ("eval", "generation", "data.test_split")
-MODEL_NAME = "cca.npz"
+MODEL_NAME, FITTED_NAME = "cca.npz", "fitted.json"
+IMAGES = ("resnet34", "vgg16", "vgg19")
 VARIANTS = ("aq", "aqi", "none", "nn_aq", "nn_aqi")
 
 
 def run(config: ml_collections.ConfigDict, workdir: Path, mode: str, overwrite: bool = False) -> dict[str, Any] | None:
     """Runs a mode; returns the result that was written, None where there is none.
 
-    `predict` ranks every round that has candidates, also where the answer is hidden, and writes the files that others
-    read: ranks.json (EvalAI) and generations.json. `evaluate` measures the fitted model of a run again.
+    `predict` ranks every round that has candidates, of the test split where there is one, also where the answer is
+    hidden, and writes the files that others read: ranks.json (EvalAI) and generations.json. `evaluate` measures the
+    fitted model of a run again.
     """
     if mode not in MODES:
         raise ConfigError(f"--mode={mode} has no meaning for this experiment: it must be one of {', '.join(MODES)}.")
@@ -45,8 +49,8 @@ def run(config: ml_collections.ConfigDict, workdir: Path, mode: str, overwrite: 
     with locked(workdir):
         data = load_cca_data(config, lambda line: print(line, flush=True), judged=mode != "predict")
         timing = {"load_seconds": time.monotonic() - started}
+        _keep_fingerprint(workdir, data.fingerprint, fitted=again)
         model = _model(config, data, workdir, timing, fitted=again)
-        print(f"{config.variant}: {outputs.recipe(config, data, 0 if model is None else model.k)}", flush=True)
         output = _output(config, data, model, timing)
         folder = outputs_folder(workdir, config)
         folder.mkdir(parents=True, exist_ok=True)
@@ -66,26 +70,44 @@ def check(config: ml_collections.ConfigDict) -> None:
     """Raises ConfigError for what would otherwise fail, or mislead, later."""
     if config.variant not in VARIANTS:
         raise ConfigError(f"config.variant is {config.variant!r}: there are {', '.join(VARIANTS)}.")
-    for name, value in {
-        "vectors.dimension": config.vectors.dimension,
-        "cca.k": config.cca.k,
-        "neighbours.questions": config.neighbours.questions,
-        "neighbours.images": config.neighbours.images,
-        "generation.neighbours": config.generation.neighbours,
-        "eval.bootstrap_samples": config.eval.bootstrap_samples,
+    for section, names in {
+        "vectors": ("dimension", "window", "min_count", "max_tokens"),
+        "cca": ("k",),
+        "neighbours": ("questions", "images"),
+        "generation": ("neighbours",),
+        "eval": ("bootstrap_samples",),
     }.items():
-        if value < 1:
-            raise ConfigError(f"config.{name} is {value}: it must be 1 or more.")
-    if config.generation.generations < 0:
-        raise ConfigError(f"config.generation.generations is {config.generation.generations}: it must be 0 or more.")
-    if config.generation.generations and config.variant != "aq":
+        for name in names:
+            if config[section][name] < 1:
+                raise ConfigError(f"config.{section}.{name} is {config[section][name]}: it must be 1 or more.")
+    for section, name, fits, rule in (
+        ("vectors", "smoothing", 0 < config.vectors.smoothing <= 1, "above 0 and at most 1"),
+        ("cca", "p", 0 <= config.cca.p < float("inf"), "0 or more"),
+        ("cca", "regularization", 0 <= config.cca.regularization < float("inf"), "0 or more"),
+        ("cca", "normalization", config.cca.normalization in NORMALIZATIONS, f"one of {', '.join(NORMALIZATIONS)}"),
+        ("data", "image_features", config.data.image_features in IMAGES, f"one of {', '.join(IMAGES)}"),
+        ("data", "test_split", config.data.test_split != "train", "another split: train is what is fitted"),
+    ):
+        if not fits:
+            raise ConfigError(f"config.{section}.{name} is {config[section][name]!r}: it must be {rule}.")
+    check_special(config.vectors.special)
+    _check_generation(config)
+
+
+def _check_generation(config: ml_collections.ConfigDict) -> None:
+    wanted = config.generation
+    if wanted.generations < 0:
+        raise ConfigError(f"config.generation.generations is {wanted.generations}: it must be 0 or more.")
+    if wanted.generations and config.variant != "aq":
         raise ConfigError(
-            f"config.generation.generations is {config.generation.generations}, but only the variant aq generates: "
-            "set it to 0."
+            f"config.generation.generations is {wanted.generations}, but only the variant aq generates: set it to 0."
         )
-    if config.generation.negative not in NEGATIVE:
+    if wanted.negative not in NEGATIVE:
+        raise ConfigError(f"config.generation.negative is {wanted.negative!r}: there are {', '.join(NEGATIVE)}.")
+    if not wanted.replacement and wanted.generations > wanted.neighbours:
         raise ConfigError(
-            f"config.generation.negative is {config.generation.negative!r}: there are {', '.join(NEGATIVE)}."
+            f"config.generation.generations is {wanted.generations}: without replacement it must be at most "
+            f"config.generation.neighbours, {wanted.neighbours}."
         )
 
 
@@ -104,16 +126,38 @@ def describe(config: ml_collections.ConfigDict) -> None:
     if config.variant in ("aq", "aqi"):
         print(f"CCA: k {config.cca.k}, p {config.cca.p}, {config.cca.normalization} normalization")
     print(f"generations a question: {config.generation.generations}")
-    print(f"parameters: {parameters(config):,}")
+    if config.variant in ("aq", "aqi") and not _sizes_are_known(config):
+        print("parameters: k, and k + 1 for each column of each view, which the vectors and features decide")
+    else:
+        print(f"parameters: {parameters(config):,}")
 
 
 def parameters(config: ml_collections.ConfigDict) -> int:
-    """Numbers of the fitted model for learned vectors; 0 for the variants that fit nothing, or where sizes are the
-    data's."""
-    if config.variant != "aq" or config.vectors.source != "learned":
+    """Numbers of the fitted model: eigenvalues, and weights and means of each view; 0 where nothing is fitted, and
+    where the data decide the sizes."""
+    if config.variant not in ("aq", "aqi") or not _sizes_are_known(config):
         return 0
     size, k = config.vectors.dimension, min(config.cca.k, config.vectors.dimension)
     return k + 2 * size * (k + 1)
+
+
+def _sizes_are_known(config: ml_collections.ConfigDict) -> bool:
+    return config.variant == "aq" and config.vectors.source == "learned"
+
+
+def _keep_fingerprint(workdir: Path, fingerprint: str, fitted: bool) -> None:
+    """Notes what a run was fitted on, or checks that it is the same still."""
+    path = workdir / FITTED_NAME
+    if not fitted:
+        (workdir / MODEL_NAME).unlink(missing_ok=True)  # a model of other data must not be found beside it
+        write_json_whole(path, {"fingerprint": fingerprint})
+        return
+    held = read_json(path)
+    if held != {"fingerprint": fingerprint}:
+        raise CheckpointError(
+            f"{workdir}: the training dialogues or the word vectors are not those that the run was fitted on. Restore "
+            "them, or fit anew with --overwrite."
+        )
 
 
 def _model(
@@ -155,7 +199,7 @@ def _result(
         "seed": config.seed,
         "dataset": data.source.describe(data.test.name, [data.train, data.test]),
         "metrics": outputs.metrics(config, output),
-        "signature": outputs.SIGNATURE,
+        "signature": outputs.signature(config, data, 0 if model is None else model.k),
         "parameters": 0 if model is None else sum(x.size for x in (model.eigenvalues, *model.weights, *model.means)),
         "timing": timing,
         "software": results.software(),

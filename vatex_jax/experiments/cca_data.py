@@ -6,6 +6,7 @@ Dimension legend
 """
 
 import dataclasses
+import hashlib
 from collections.abc import Callable
 
 import ml_collections
@@ -50,7 +51,8 @@ class CCAData:
     question_texts, answer_texts: the sentences.
     training: training rounds whose answer is known.
     turns: test rounds with candidates; options, gt_index: their candidates and the ground truth's place (-1: hidden).
-    unknown_share: of the words of distinct sentences, those without a vector: 0-1.
+    question_gaps, answer_gaps: of the words of distinct questions and answers, the share without a vector: 0-1.
+    fingerprint: of all that a model is fitted on: the training split, the vocabulary and the word vectors.
     """
 
     source: Source
@@ -65,7 +67,9 @@ class CCAData:
     turns: Turns
     options: Int[np.ndarray, "n C"]
     gt_index: Int[np.ndarray, "n"]
-    unknown_share: float
+    question_gaps: float
+    answer_gaps: float
+    fingerprint: str
 
 
 def load_cca_data(config: ml_collections.ConfigDict, report: Report, *, judged: bool) -> CCAData:
@@ -87,7 +91,8 @@ def load_cca_data(config: ml_collections.ConfigDict, report: Report, *, judged: 
         )
     source = open_source(config.data.name, config.data.data_dir or None, report)
     train = read_dialogues(source, "train")
-    test = _test_split(source, config.data.test_split)
+    test = _test_split(source, config.data.test_split, judged)
+    report(f"ranking the {test.name} split")
     words = _word_vectors(config, train)
     question_texts, (of_train, of_test) = distinct_sentences(train.question_table, test.question_table)
     questions = embed_sentences(question_texts, words, config.vectors.max_tokens)
@@ -115,22 +120,31 @@ def load_cca_data(config: ml_collections.ConfigDict, report: Report, *, judged: 
         turns=turns,
         options=test.options[turns.dialogue, turns.round],
         gt_index=test.gt_index[turns.dialogue, turns.round],
-        unknown_share=questions.unknown_share + questions.missing_share,
+        question_gaps=questions.unknown_share + questions.missing_share,
+        answer_gaps=answers.unknown_share + answers.missing_share,
+        fingerprint=_fingerprint(train, words),
     )
 
 
-def _test_split(source: Source, name: str) -> Dialogues:
+def _test_split(source: Source, name: str, judged: bool) -> Dialogues:
     if name:
         return read_dialogues(source, name)
     for candidate in ("test", "validation"):
         if candidate in source.splits:
             split = read_dialogues(source, candidate)
-            if split.judged.any():
+            if (split.judged if judged else split.rankable).any():
                 return split
     raise DataError(
         f"{source.name} has no test or validation split whose answers are known. Build it with one, or name a split in "
         "config.data.test_split (--mode=predict ranks without answers)."
     )
+
+
+def _fingerprint(train: Dialogues, words: WordVectors) -> str:
+    digest = hashlib.sha256(words.vocabulary.fingerprint.encode())
+    digest.update(np.ascontiguousarray(words.matrix))
+    train.add_to(digest, features=True)
+    return digest.hexdigest()[:16]
 
 
 def _word_vectors(config: ml_collections.ConfigDict, train: Dialogues) -> WordVectors:

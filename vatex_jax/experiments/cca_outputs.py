@@ -71,16 +71,18 @@ def metrics(config: ml_collections.ConfigDict, output: Output) -> dict[str, floa
     found = ranking.retrieval_metrics(output.scores, data.gt_index)
     values = ranking.expected_metrics(*output.positions)
     dialogues = {name: data.turns.dialogue for name in values}
-    if len(output.annotated) and not np.isnan(output.ndcg).all():
-        found["ndcg"], left_out = ranking.mean_ndcg(output.ndcg)
-        found["annotated"] = float(len(output.annotated) - left_out)
-        defined = ~np.isnan(output.ndcg)
+    defined = ~np.isnan(output.ndcg)
+    if len(output.annotated):
+        found["annotated"], found["undefined_ndcg"] = float(len(defined)), float((~defined).sum())
+    if defined.any():
+        found["ndcg"] = ranking.mean_ndcg(output.ndcg)[0]
         values["ndcg"] = output.ndcg[defined]
         dialogues["ndcg"] = data.turns.dialogue[output.annotated[defined]]
     for name, one in values.items():
         found[f"{name}_low"], found[f"{name}_high"] = _interval(one, dialogues[name], config)
     found["questions"] = float(len(data.turns))
-    found["out_of_vocabulary"] = 100.0 * data.unknown_share
+    found["questions/out_of_vocabulary"] = 100.0 * data.question_gaps
+    found["answers/out_of_vocabulary"] = 100.0 * data.answer_gaps
     for prefix, split in (("train/", data.train), ("", data.test)):
         found |= {f"{prefix}{name}": value for name, value in annotation_faults(split).items()}
     if output.directions is not None:
@@ -129,34 +131,35 @@ def generate(config: ml_collections.ConfigDict, data: CCAData, found: Directions
     return np.take_along_axis(pool[ids], drawn, axis=1)
 
 
-SIGNATURE = {
-    "ties": "expectation over their orders",
-    "ndcg": "linear gain, log2(rank + 1), cut at the number of relevances above 0",
-}
-"""How scores become metrics, the same for every row of a table."""
+def signature(config: ml_collections.ConfigDict, data: CCAData, components: int) -> dict[str, str]:
+    """How scores become metrics, the same for every row of a table; under `model/`, what the scores come from.
 
-
-def recipe(config: ml_collections.ConfigDict, data: CCAData, components: int) -> str:
-    """What the scores come from, in a line; `components` are those of the fitted CCA."""
+    `components` are those of the fitted CCA, which may be fewer than were asked for.
+    """
     wanted = config.vectors
-    parts = [f"vectors {data.words.name}, {wanted.max_tokens} tokens with the end's, min count {wanted.min_count}"]
+    found = {
+        "ties": "expectation over their orders",
+        "ndcg": "linear gain, log2(rank + 1), cut at the number of relevances above 0",
+        "model/vectors": data.words.name,
+        "model/sentences": f"nltk words, {wanted.max_tokens} tokens with the end's, min count {wanted.min_count}",
+    }
     if config.variant in ("aq", "aqi"):
         one = config.cca
-        parts.append(f"CCA k {components}, p {one.p:g}, regularization {one.regularization:g}, {one.normalization}")
+        found["model/cca"] = f"k {components}, p {one.p:g}, regularization {one.regularization:g}, {one.normalization}"
     elif config.variant != "none":
-        images = f", the {config.neighbours.images} with the likest images" if config.variant == "nn_aqi" else ""
-        parts.append(f"{config.neighbours.questions} nearest questions{images}")
+        images = f", the {config.neighbours.images} with the most similar images" if config.variant == "nn_aqi" else ""
+        found["model/neighbours"] = f"{config.neighbours.questions} questions{images}"
     if config.generation.generations:
         one = config.generation
         drawn = "with" if one.replacement else "without"
-        parts.append(f"generations of {one.neighbours} neighbours, {drawn} replacement, negative: {one.negative}")
-    return "; ".join(parts)
+        found["model/generations"] = f"of {one.neighbours} neighbours, {drawn} replacement, negative: {one.negative}"
+    return found
 
 
 def write_files(folder: Path, config: ml_collections.ConfigDict, output: Output, ranks: bool) -> Sequence[str]:
     """predictions.jsonl, generations.json where there are any, and ranks.json; returns their names."""
     data, names = output.data, ["predictions.jsonl"]
-    write_json_lines_whole(folder / names[0], predictions(output))
+    write_json_lines_whole(folder / names[0], predictions(output, range(len(data.turns))))
     image_ids = data.test.image_ids[data.turns.dialogue]
     if output.generations is not None:
         texts = [[data.answer_texts[answer] for answer in row] for row in output.generations]
@@ -169,27 +172,23 @@ def write_files(folder: Path, config: ml_collections.ConfigDict, output: Output,
     return names
 
 
-def predictions(output: Output) -> Iterator[dict[str, Any]]:
+def predictions(output: Output, rows: Sequence[int]) -> Iterator[dict[str, Any]]:
     """A record a question: its best candidates, the ground truth and its expected rank, the generations."""
     data = output.data
-    best = np.argsort(-output.scores, axis=1, kind="stable")[:, :SHOWN]
-    known = data.gt_index >= 0
-    ranks = np.full(len(data.turns), np.nan)
-    if known.any():
-        above, tied = ranking.positions(output.scores[known], data.gt_index[known])
-        ranks[known] = above + (tied + 1) / 2.0
-    for row in range(len(data.turns)):
+    for row in rows:
+        best = np.argsort(-output.scores[row], kind="stable")[:SHOWN]
         record: dict[str, Any] = {
             "image_id": int(data.test.image_ids[data.turns.dialogue[row]]),
             "round_id": int(data.turns.round[row]),
             "question": data.question_texts[data.turns.question[row]],
             "best": [
                 {"answer": data.answer_texts[data.options[row, place]], "score": round(float(score), 6)}
-                for place, score in zip(best[row], output.scores[row, best[row]], strict=True)
+                for place, score in zip(best, output.scores[row, best], strict=True)
             ],
         }
-        if known[row]:
-            record |= {"answer": data.answer_texts[data.turns.answer[row]], "rank": float(ranks[row])}
+        if data.gt_index[row] >= 0:
+            rank = ranking.ranks(output.scores[row : row + 1])[0, data.gt_index[row]]
+            record |= {"answer": data.answer_texts[data.turns.answer[row]], "rank": float(rank)}
         if output.generations is not None:
             record["generations"] = [data.answer_texts[answer] for answer in output.generations[row]]
         yield record
@@ -197,9 +196,8 @@ def predictions(output: Output) -> Iterator[dict[str, Any]]:
 
 def examples(output: Output, count: int = 3) -> list[Mapping[str, Any]]:
     """Some predictions, spread over the split."""
-    chosen = np.linspace(0, len(output.data.turns) - 1, min(count, len(output.data.turns))).astype(int)
-    wanted = set(chosen.tolist())
-    return [record for row, record in enumerate(predictions(output)) if row in wanted]
+    several = len(output.data.turns)
+    return list(predictions(output, np.linspace(0, several - 1, min(count, several)).astype(int).tolist()))
 
 
 def draw_figures(figures: Path, output: Output, result: dict[str, Any]) -> None:

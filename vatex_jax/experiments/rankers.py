@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Float32
 
 from vatex_jax.cca.cca import CCA, fit, fit_pairs, unit_rows
+from vatex_jax.cca.covariance import Rows
 from vatex_jax.cca.neighbours import nearest_images, neighbours
 from vatex_jax.cca.retrieval import correlations, negative_distances, score_candidates
 from vatex_jax.errors import DataError
@@ -42,8 +43,11 @@ def fit_cca(config: ml_collections.ConfigDict, data: CCAData) -> CCA:
         )
         rows, columns = np.divmod(pairs, len(data.questions))
         return fit_pairs(data.answers, data.questions, rows, columns, counts, config.cca.k, **settings)
-    images = _training_images(data)[training.dialogue]
-    views = [data.answers[training.answer], images, data.questions[training.question]]
+    views = [
+        Rows(data.answers, training.answer),
+        Rows(_training_images(data), training.dialogue),
+        Rows(data.questions, training.question),
+    ]
     return fit(views, config.cca.k, **settings)
 
 

@@ -153,7 +153,7 @@ def _by_rows(function: Callable[..., np.ndarray], *arrays: np.ndarray) -> np.nda
 
 def _tie_groups(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The descending order of each row, and for each place of it the first and last place of its tie."""
-    order = np.argsort(-scores.astype(np.float64), axis=1, kind="stable")
+    order = np.argsort(scores, axis=1)[:, ::-1]
     ordered = np.take_along_axis(scores, order, axis=1)
     place = np.broadcast_to(np.arange(scores.shape[1]), scores.shape)
     changes = ordered[:, 1:] != ordered[:, :-1]

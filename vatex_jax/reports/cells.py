@@ -32,22 +32,30 @@ Where = dict[str, Any]
 
 @dataclass(frozen=True)
 class Row:
-    """A row: its label, what its results hold, and the paper's row (None: not in the paper)."""
+    """A row: its label, what its results hold, and the paper's row (None: not in the paper).
+
+    An optional row is shown only where something was run.
+    """
 
     label: str
     where: Where
     published: str | None = None
+    optional: bool = False
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column: as Row, with the metric it shows, and how many decimals of it."""
+    """A column: as Row, with the metric it shows, and how many decimals of it.
+
+    Results may lack the metric of an optional column; those of another are an error then.
+    """
 
     label: str
     where: Where
     metric: str
     published: str | None = None
     places: int = 2
+    optional: bool = False
 
 
 @dataclass(frozen=True)
@@ -178,11 +186,18 @@ def blocks(table: Table, runs: Sequence[Run]) -> list[Block]:
         key = tuple(run.result["dataset"][field] for field in _DATASET_KEY)
         for row in table.rows:
             for column in table.columns:
-                if _matches(run.result, {**row.where, **column.where}):
+                lacks = column.optional and column.metric not in run.result["metrics"]
+                if not lacks and _matches(run.result, {**row.where, **column.where}):
                     datasets.setdefault(key, run.result["dataset"])
                     placed.setdefault(key, {}).setdefault((row.label, column.label), []).append(run)
     order = sorted(datasets, key=lambda key: (key[4], key[5], key[:4]))
     return [_block(table, datasets[key], placed[key]) for key in order]
+
+
+def shown_rows(table: Table, block: Block) -> list[Row]:
+    """The rows of a table that a block shows."""
+    return [row for row in table.rows
+            if not row.optional or any(block.cells[row.label, column.label] for column in table.columns)]  # fmt: skip
 
 
 def of_metric(signature: dict[str, str], metric: str) -> dict[str, str]:

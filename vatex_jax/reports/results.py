@@ -59,6 +59,7 @@ METRICS = {
     "tied": "questions whose ground truth shares its score with other candidates",
     "questions": "questions ranked",
     "annotated": "questions with relevances",
+    "undefined_ndcg": "of these, those without a relevant candidate, left out of ndcg",
     "cluster_correlation": "mean correlation of a candidate set's answers like the ground truth",
     "cluster_spread": "standard deviation of these correlations",
     "no_full_relevance": "percent of the annotated questions without a candidate of relevance 1",

@@ -109,16 +109,19 @@ def ranking_summary(result: dict[str, Any], examples: Sequence[Mapping[str, Any]
         [False, True, True],
     )  # fmt: skip
     analysis = [
-        [title, NO_FIGURE if name not in metrics else f"{metrics[name]:.2f}", _section3(name)]
+        [title, NO_FIGURE if name not in metrics else f"{metrics[name]:.2f}", _section3(result["variant"], name)]
         for name, title in _CANDIDATE_SETS.items()
     ]
+    gaps = ", ".join(f"{metrics[f'{what}/out_of_vocabulary']:.1f}% of the {what}'" for what in ("questions", "answers"))
     parts = [
         f"{result['experiment']} {result['variant']} on {data['name']} {data['version']}, {data['split']} split, "
         f"{metrics['questions']:,.0f} questions\n{kind(data)}",
         f"Ranks of the ground truth among the candidates (chance: MR 50.5)\n\n{grid}",
         "The candidate sets (section 3.2)\n\n"
         + text_grid(["", "here", "paper (VisDial)"], analysis, [False, True, True]),
-        "signature  " + ", ".join(f"{name}: {text}" for name, text in result["signature"].items()),
+        f"Paper: {published.tables()['visdial_section3']['caption'].partition('. ')[2]}",
+        "\n".join(f"{name.removeprefix('model/'):<12}{text}" for name, text in result["signature"].items()),
+        f"Words without a vector: {gaps} distinct ones.",
     ]
     if metrics["tied"]:
         parts.append(f"{metrics['tied']:,.0f} ground truths share their score with other candidates: figures are "
@@ -141,8 +144,10 @@ _CANDIDATE_SETS = {
 NO_FIGURE = "-"
 
 
-def _section3(name: str) -> str:
-    figure = published.figure("visdial_section3", "aq", name)
+def _section3(variant: str, name: str) -> str:
+    """The paper's figure: shares of annotations are the data's, the rest is CCA-AQ's."""
+    row = "aq" if name.endswith(("no_full_relevance", "rejected_ground_truth")) else variant
+    figure = published.figure("visdial_section3", row, name)
     return NO_FIGURE if figure is None else f"{figure:.2f}"
 
 

@@ -31,6 +31,7 @@ from vatex_jax.reports.cells import (
     mean_and_half_width,
     of_metric,
     parameters,
+    shown_rows,
     signatures,
 )
 from vatex_jax.reports.grid import markdown_grid, text_grid
@@ -93,23 +94,47 @@ TABLES["vatex_table4"] = Table(
 
 _RANKING = (("mr", "MR", 2), ("r@1", "R@1", 2), ("r@5", "R@5", 2), ("r@10", "R@10", 2), ("mrr", "MRR", 4),
             ("ndcg", "NDCG", 4))  # fmt: skip
-_RANKERS = (("nn_aq", "NN-AQ"), ("nn_aqi", "NN-AQI"), ("none", "no CCA"), ("aq", "CCA-AQ"), ("aqi", "CCA-AQI (Q)"))
+# variant, its label, whether the vectors are GloVe's, image features: the paper's rows, and no CCA with GloVe vectors.
+_RANKERS = (
+    ("nn_aq", "NN-AQ", False, ""),
+    ("nn_aq", "NN-AQ", True, ""),
+    ("nn_aqi", "NN-AQI", False, "resnet34"),
+    ("nn_aqi", "NN-AQI", True, "vgg16"),
+    ("none", "no CCA", False, ""),
+    ("none", "no CCA", True, ""),
+    ("aq", "CCA-AQ", False, ""),
+    ("aq", "CCA-AQ", True, ""),
+    ("aqi", "CCA-AQI (Q)", False, "resnet34"),
+    ("aqi", "CCA-AQI (Q)", True, "vgg16"),
+    ("aqi", "CCA-AQI (Q)", True, "vgg19"),
+)
 
 
 def _visdial_table5(version: str, of_version: Callable[[Any], bool], metrics: Sequence[tuple[str, str, int]]) -> Table:
-    """Appendix A's rows that rank without a model of dialogue; the paper's beside them have FastText vectors."""
+    """Appendix A's rows that rank without a model of dialogue, by the vectors and image features they have."""
+    rows = []
+    for variant, label, glove, images in _RANKERS:
+        where = {"variant": variant, "config.data.name": of_version, "config.vectors.source": _is_glove(glove)}
+        where |= {"config.data.image_features": images} if images else {}
+        features = " ".join(filter(None, (images, "GloVe" if glove else "FastText")))
+        name = "/".join([version or "v1.0", variant, *([images or "glove"] if glove else [])])
+        rows.append(Row(f"{label} ({features})", where, name, optional=glove))
     return Table(
         title=f"Ranking by CCA and nearest neighbours{version and f', VisDial {version}'}",
         published="visdial_table5",
         experiment="cca",
-        rows=tuple(
-            Row(label, {"variant": variant, "config.data.name": of_version}, f"{version or 'v1.0'}/{variant}")
-            for variant, label in _RANKERS
+        rows=tuple(rows),
+        columns=tuple(
+            Column(title, {}, metric, metric, places, optional=metric == "ndcg") for metric, title, places in metrics
         ),
-        columns=tuple(Column(title, {}, metric, metric, places) for metric, title, places in metrics),
-        baseline="no CCA",
+        baseline="no CCA (FastText)",
         source="VisDial",
     )
+
+
+def _is_glove(wanted: bool) -> Callable[[Any], bool]:
+    """Whether word vectors are GloVe's goes by the name of their source; learned ones stand where FastText's do."""
+    return lambda source: ("glove" in str(source).rpartition("/")[2].lower()) == wanted
 
 
 TABLES["visdial_table5"] = _visdial_table5("", lambda name: name != "visdial/v0.9", _RANKING)
@@ -126,14 +151,15 @@ def render(table: Table, found: Sequence[Block], form: str) -> str:
 
 def main_grid(table: Table, block: Block) -> tuple[list[str], list[list[str]]]:
     """Returns header and rows: for each column ours, then the paper's figure."""
-    header, rows = [""], [[row.label] for row in table.rows]
+    shown = shown_rows(table, block)
+    header, rows = [""], [[row.label] for row in shown]
     if table.parameters:
         header += ["parameters: ours", f"parameters: paper ({table.source})"]
-        for row, line in zip(table.rows, rows, strict=True):
+        for row, line in zip(shown, rows, strict=True):
             line += _parameter_texts(table, block, row)
     for column in table.columns:
         header += [f"{column.label}: ours", f"{column.label}: paper ({table.source})"]
-        for row, line in zip(table.rows, rows, strict=True):
+        for row, line in zip(shown, rows, strict=True):
             line += [_cell_text(block, row, column), _paper_text(table.paper(row, column), column.places)]
     return header, rows
 
@@ -151,7 +177,7 @@ def gap_grid(table: Table, block: Block) -> tuple[list[str], list[list[str]]]:
     header += ["p (bootstrap)", "seeds", f"paper ({table.source})"]
     first, rows = table.base, []
     for column in table.columns:
-        for row in table.rows:
+        for row in shown_rows(table, block):
             if row is first:
                 continue
             runs, base = block.cells[row.label, column.label], block.cells[first.label, column.label]
@@ -287,7 +313,7 @@ def _csv(table: Table, found: Sequence[Block]) -> str:
     for block in found:
         data = block.dataset
         named = [table.published, data["name"], data["version"], data["split"], data["fingerprint"], kind(data)]
-        for row in table.rows:
+        for row in shown_rows(table, block):
             for column in table.columns:
                 runs, paper = block.cells[row.label, column.label], table.paper(row, column)
                 figures = [*mean_and_half_width(runs, column.metric), paper]

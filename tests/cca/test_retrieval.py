@@ -17,11 +17,12 @@ def inputs(questions=23, candidates=7, dimension=5):
     )
 
 
-@pytest.mark.parametrize("rows", [1, 4, 1000])
+@pytest.mark.parametrize(("rows", "task"), [(1, 5), (4, 9), (4, 4), (1000, 256)])
 @pytest.mark.parametrize("threads", [1, 3])
-def test_every_candidate_is_scored_with_its_own_question(monkeypatch, rows, threads):
+def test_every_candidate_is_scored_with_its_own_question(monkeypatch, rows, task, threads):
     queries, ids, answers, options = inputs()
-    monkeypatch.setattr(retrieval, "_PIECE_BYTES", rows * options.shape[1] * 4 * answers.shape[1])
+    monkeypatch.setattr(retrieval, "_GATHERED_BYTES", rows * options.shape[1] * 4 * answers.shape[1])
+    monkeypatch.setattr(retrieval, "_TASK", task)
     dots = retrieval.score_candidates(retrieval.correlations, queries, ids, answers, options, threads)
     away = retrieval.score_candidates(retrieval.negative_distances, queries, ids, answers, options, threads)
     for row in range(len(ids)):

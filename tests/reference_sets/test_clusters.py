@@ -1,6 +1,5 @@
 """Sets by hand, and the published code's."""
 
-
 import numpy as np
 import pytest
 

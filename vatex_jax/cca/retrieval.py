@@ -12,7 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from jaxtyping import Float32, Int
 
-_PIECE_BYTES = 1 << 20  # gathered vectors of a piece stay in a core's cache until they are multiplied
+_GATHERED_BYTES = 1 << 19  # stay in a core's cache until they are multiplied
+_TASK = 256  # questions that a thread takes at a time
 
 Score = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """From vectors [r, k] and their candidates' [r, c, k] to scores [r, c]."""
@@ -50,18 +51,21 @@ def score_candidates(
     """
     n, c = options.shape
     found = np.empty((n, c), np.float32)
-    rows = max(1, _PIECE_BYTES // max(1, 4 * c * answers.shape[1]))
+    rows = max(1, _GATHERED_BYTES // max(1, 4 * c * answers.shape[1]))
     memory = threading.local()
 
-    def piece(start: int) -> None:
-        stop = min(start + rows, n)
+    def task(start: int) -> None:
         if not hasattr(memory, "gathered"):
             memory.gathered = np.empty((rows, c, answers.shape[1]), np.float32)
-        gathered = memory.gathered[: stop - start]
-        # clip: with the default, bounds are checked on a copy first. Ids are checked where dialogues are read.
-        np.take(answers, options[start:stop], axis=0, out=gathered, mode="clip")
-        found[start:stop] = score(queries[query_ids[start:stop]], gathered)
+        wanted = queries[query_ids[start : start + _TASK]]
+        for first in range(0, len(wanted), rows):
+            part = slice(first, min(first + rows, len(wanted)))
+            place = slice(start + part.start, start + part.stop)
+            gathered = memory.gathered[: part.stop - part.start]
+            # clip: by default bounds are checked on a copy first. Ids are checked where dialogues are read.
+            np.take(answers, options[place], axis=0, out=gathered, mode="clip")
+            found[place] = score(wanted[part], gathered)
 
     with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
-        list(pool.map(piece, range(0, n, rows)))
+        list(pool.map(task, range(0, n, _TASK)))
     return found

@@ -77,17 +77,17 @@ def test_the_table_shows_a_runs_own_interval_and_four_places_where_they_matter(t
     header, rows = tables.main_grid(table, block)
     by_label = {row[0]: dict(zip(header[1:], row[1:], strict=True)) for row in rows}
     assert len(by_label) == 5
-    ours = by_label["CCA-AQ (FastText)"]
+    ours = by_label["CCA-AQ (FastText or learned)"]
     assert ours["MR: ours"] == "17.30 [16.76, 17.85]"
     assert ours["MR: paper (VisDial)"] == "17.07"
     assert ours["MRR: ours"] == "0.1978 [0.1877, 0.2074]"
     assert ours["MRR: paper (VisDial)"] == "0.2845"
     assert ours["NDCG: ours"] == "missing"  # nothing is annotated here
-    assert by_label["no CCA (FastText)"]["MR: paper (VisDial)"] == "-"  # the paper has it on v0.9 alone
-    assert by_label["NN-AQ (FastText)"]["MR: ours"] == "missing"
+    assert by_label["no CCA (FastText or learned)"]["MR: paper (VisDial)"] == "-"  # the paper has it on v0.9 alone
+    assert by_label["NN-AQ (FastText or learned)"]["MR: ours"] == "missing"
     _, gaps = tables.gap_grid(table, block)
-    assert ["CCA-AQ (FastText)", "MR", "-22.70"] in [gap[:3] for gap in gaps]
-    assert ["CCA-AQ (FastText)", "MRR", "+0.0000"] in [gap[:3] for gap in gaps]
+    assert ["CCA-AQ (FastText or learned)", "MR", "-22.70"] in [gap[:3] for gap in gaps]
+    assert ["CCA-AQ (FastText or learned)", "MRR", "+0.0000"] in [gap[:3] for gap in gaps]
 
 
 def test_vectors_and_features_have_rows_of_their_own_beside_the_papers(tmp_path, make_ranked):
@@ -101,8 +101,8 @@ def test_vectors_and_features_have_rows_of_their_own_beside_the_papers(tmp_path,
     shown = {row[0]: (row[1].split(" ")[0], row[place]) for row in rows}
     assert shown["CCA-AQ (GloVe)"] == ("17.30", "16.60")
     assert shown["CCA-AQI (Q) (vgg19 GloVe)"] == ("17.30", "19.29")
-    assert shown["CCA-AQI (Q) (resnet34 FastText)"] == ("17.30", "19.25")
-    assert shown["CCA-AQ (FastText)"] == ("missing", "17.07")
+    assert shown["CCA-AQI (Q) (resnet34 FastText or learned)"] == ("17.30", "19.25")
+    assert shown["CCA-AQ (FastText or learned)"] == ("missing", "17.07")
     assert "CCA-AQI (Q) (vgg16 GloVe)" not in shown
 
 
@@ -112,8 +112,8 @@ def test_versions_of_visdial_have_tables_of_their_own(tmp_path, make_ranked):
     assert cells.blocks(tables.TABLES["visdial_table5"], runs) == []
     table = tables.TABLES["visdial_table5_v09"]
     (block,) = cells.blocks(table, runs)
-    row = next(row for row in table.rows if row.label == "no CCA (FastText)")
-    assert len(block.cells["no CCA (FastText)", "MR"]) == 1
+    row = next(row for row in table.rows if row.label == "no CCA (FastText or learned)")
+    assert len(block.cells["no CCA (FastText or learned)", "MR"]) == 1
     assert [table.paper(row, column) for column in table.columns] == [57.18, 4.13, 9.67, 13.89, 0.0837]
     assert "v0.9" in tables.render(table, [block], "text")
 

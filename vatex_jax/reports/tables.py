@@ -116,7 +116,7 @@ def _visdial_table5(version: str, of_version: Callable[[Any], bool], metrics: Se
     for variant, label, glove, images in _RANKERS:
         where = {"variant": variant, "config.data.name": of_version, "config.vectors.source": _is_glove(glove)}
         where |= {"config.data.image_features": images} if images else {}
-        features = " ".join(filter(None, (images, "GloVe" if glove else "FastText")))
+        features = " ".join(filter(None, (images, "GloVe" if glove else "FastText or learned")))
         name = "/".join([version or "v1.0", variant, *([images or "glove"] if glove else [])])
         rows.append(Row(f"{label} ({features})", where, name, optional=glove))
     return Table(
@@ -127,7 +127,7 @@ def _visdial_table5(version: str, of_version: Callable[[Any], bool], metrics: Se
         columns=tuple(
             Column(title, {}, metric, metric, places, optional=metric == "ndcg") for metric, title, places in metrics
         ),
-        baseline="no CCA (FastText)",
+        baseline="no CCA (FastText or learned)",
         source="VisDial",
     )
 

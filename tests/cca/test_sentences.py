@@ -1,5 +1,7 @@
 """Sentence vectors: hand-worked means with the end token counted, shares, and the ids of repeated strings."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -70,3 +72,11 @@ def test_distinct_sentences_come_in_order_with_the_ids_of_each_list():
     assert (questions.tolist(), answers.tolist(), none.tolist()) == ([0, 1, 0], [2, 1, 3, 2], [])
     assert questions.dtype == none.dtype == np.int64
     assert distinct_sentences() == ([], [])
+
+
+def test_sentences_of_the_same_words_have_the_same_bits_in_whatever_order():
+    rng = np.random.default_rng(0)
+    words = WordVectors(VOCABULARY, rng.normal(size=(9, 50)).astype(np.float32), np.ones(9, bool), "random")
+    orders = [" ".join(order) for order in itertools.permutations(["yes", "it", "is", "zebra", "is"])]
+    vectors = embed_sentences(orders, words).vectors
+    np.testing.assert_array_equal(vectors, np.broadcast_to(vectors[0], vectors.shape))

@@ -61,7 +61,8 @@ def embed_sentences(sentences: Sequence[str], words: WordVectors, max_tokens: in
     """
     encoded = encode_sentences(sentences, words.vocabulary, max_tokens)
     ones = np.ones(len(encoded.ids), np.float32)
-    bags = scipy.sparse.csr_array((ones, encoded.ids, encoded.starts), shape=(len(encoded), len(words.vocabulary)))
+    shape = (len(encoded), len(words.vocabulary))
+    bags = scipy.sparse.csr_array((ones, encoded.ids, encoded.starts), shape=shape, copy=True)
     # In one order of the words for all sentences: those of the same words have the same bits, so that they tie.
     bags.sum_duplicates()
     vectors = bags @ words.matrix

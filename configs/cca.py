@@ -7,8 +7,8 @@
 Variants: `aq` (CCA of answers and questions; the default), `aqi` (images too; ranks with answers and questions), `none`
 (the same vectors without CCA), `nn_aq` and `nn_aqi` (nearest training questions). Each ranks the candidates of the
 test split, `aq` also generates answers, and all analyse the candidate sets. With `-paper` (or `:paper` alone) VisDial
-v1.0, for which word vectors must be named. The default takes about ten seconds on two cores, its world included, and has
-a mean rank of 17.8 [17.2, 18.3]; the paper's on VisDial v1.0 is 17.07 (`aq`, FastText).
+v1.0, for which word vectors must be named. The default takes about ten seconds on two cores, its world included, and
+has a mean rank of 17.8 [17.2, 18.3]; the paper's on VisDial v1.0 is 17.07 (`aq`, FastText).
 """
 
 import ml_collections

@@ -3,7 +3,7 @@
 import jax
 import pytest
 
-from vatex_jax.training.compilation import enable_compilation_cache
+from vatex_jax.training.compilation import enable_compilation_cache, jit_unoptimized
 from vatex_jax.training.loop import train
 
 
@@ -45,3 +45,16 @@ def test_another_seed_compiles_nothing_anew(toy, tmp_path):
     assert kept[0]
     assert kept[1] == kept[0]
     assert any((ends[0][name] != ends[1][name]).any() for name in ends[0])
+
+
+def test_a_program_compiled_quickly_is_another_one_with_the_same_result(tmp_path):
+    folder = enable_compilation_cache(tmp_path / "compiled")
+    made = []
+    for compile_with in (jax.jit, jit_unoptimized):
+        jax.clear_caches()
+        made.append(
+            compile_with(lambda key: jax.random.normal(key, (64, 64)) @ jax.numpy.ones((64, 3)))(jax.random.key(0))
+        )
+    assert jax.numpy.allclose(*made, atol=1e-4)
+    if jax.default_backend() == "cpu":
+        assert len([path for path in folder.iterdir() if path.name.endswith("-cache") and "lambda" in path.name]) == 2

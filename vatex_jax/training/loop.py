@@ -23,6 +23,7 @@ from jax.sharding import Mesh
 from vatex_jax.errors import CheckpointError, ConfigError, DataError, TrainingError
 from vatex_jax.training import optimizers, schedules, sharding
 from vatex_jax.training.checkpoints import Checkpoints
+from vatex_jax.training.compilation import jit_unoptimized
 from vatex_jax.training.evaluation import agree_on_numbers, take_evaluation
 from vatex_jax.training.interruption import Interrupted, Interruption
 from vatex_jax.training.progress import Progress
@@ -135,6 +136,7 @@ class _Run:
         self.plateau = schedules.Plateau(config.plateau_factor, config.plateau_patience, config.metric_mode)
         self.checkpoints = Checkpoints(workdir / "checkpoints", fingerprint)
         self.params_template = jax.eval_shape(task.init, self.init_key)
+        self.all_finite = jit_unoptimized(all_finite)
         # CPU devices share one pool of threads: programs with collectives, several in flight, can starve each other.
         self.in_flight = 0 if jax.default_backend() == "cpu" and self.mesh.size > 1 else IN_FLIGHT
         self.pending: deque[tuple[int, jax.Array, np.ndarray | None]] = deque()
@@ -180,7 +182,7 @@ class _Run:
         if restored is not None:
             return sharding.replicate(self.mesh, restored[0]), HostState(**restored[1])
         self._prepare_stage(0)
-        begin = jax.jit(
+        begin = jit_unoptimized(
             lambda key: new_state(self.task.init(key), self.optimizer), out_shardings=sharding.replicated(self.mesh)
         )
         return begin(self.init_key), HostState()
@@ -308,7 +310,7 @@ class _Run:
 
     def _check_finite(self) -> None:
         """Stops the run before a parameter or moment that is not finite is measured or saved."""
-        if not bool(np.asarray(jax.jit(all_finite)((self.state.params, self.state.opt_state)))):
+        if not bool(np.asarray(self.all_finite((self.state.params, self.state.opt_state)))):
             self._stop(self.step, "a parameter or a moment of the optimizer is not finite", None)
 
     def _save(self) -> None:

@@ -52,9 +52,10 @@ def run_main(arguments: list[str]) -> int | None:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except OSError as error:
-        if error.filename is None:
+        if error.strerror is None:
             raise
-        print(f"error: {error.filename}: {error.strerror}. Mend that and run the same command.", file=sys.stderr)
+        where = f"{error.filename}: " if error.filename else ""  # a full disk names none
+        print(f"error: {where}{error.strerror}. Mend that and run the same command.", file=sys.stderr)
         return 2
     except Interrupted:
         print("SIGTERM: stopped; the same command goes on from the last checkpoint.", file=sys.stderr)
@@ -87,4 +88,5 @@ def parse_flags(arguments: list[str]) -> list[str]:
 if __name__ == "__main__":
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     logging.set_verbosity(logging.WARNING)
+    sys.stdout.reconfigure(errors="backslashreplace")  # a terminal may know no Chinese
     app.run(run_main, flags_parser=parse_flags)

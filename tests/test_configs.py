@@ -122,3 +122,15 @@ def test_table5_plans_every_row_direction_and_seed_once():
     assert runs["vatex_sim/en2zh-none-seed0"].model.video == "none"
     assert vatex_table5.get_config("en2zh-paper").directions == ("en2zh",)
     assert vatex_table5.get_config("paper").run.data.name == "vatex/i3d"
+
+
+@pytest.mark.parametrize(
+    ("section", "field", "value"),
+    [("decode", "length_penalty", -1000.0), ("decode", "length_penalty", 1e308), ("train", "epochs", 10**12),
+     ("data", "max_segments", 2**31)],
+)  # fmt: skip
+def test_numbers_that_would_fail_only_later_are_refused(section, field, value):
+    config = vmt.get_config()
+    config[section][field] = value
+    with pytest.raises(ConfigError, match=f"config.{section}.{field} is"):
+        check_config(config)

@@ -250,9 +250,37 @@ def test_a_saved_model_is_the_same_and_a_damaged_one_is_told(tmp_path):
     path.write_bytes(path.read_bytes()[:-200])
     with pytest.raises(DataError, match=r"cca\.npz: cannot be read as a CCA model"):
         CCA.load(path)
+    two = {"weights_0": np.ones((2, 3)), "mean_0": np.ones(2), "weights_1": np.ones((4, 3)), "mean_1": np.ones(4)}
+    np.savez(path, eigenvalues=np.ones(3), **two)
+    assert CCA.load(path).k == 3
+    for change in (
+        {"eigenvalues": np.ones(2)},
+        {"eigenvalues": np.array([1.0, np.nan, 1.0])},
+        {"mean_0": np.ones((2, 1))},
+        {"mean_1": np.array(["a"] * 4)},
+        {"weights_1": np.float64(1.0)},
+    ):
+        np.savez(path, **({"eigenvalues": np.ones(3)} | two | change))
+        with pytest.raises(DataError, match="do not make a CCA model"):
+            CCA.load(path)
     np.savez(path, eigenvalues=np.ones(3), weights_0=np.ones((2, 3)), mean_0=np.ones(2))
     with pytest.raises(DataError, match="do not make a CCA model"):
         CCA.load(path)
+    for content in (b"", b"PK", b"\x93NUMPY"):
+        path.write_bytes(content)
+        with pytest.raises(DataError, match="cannot be read as a CCA model"):
+            CCA.load(path)
+
+
+def test_a_projection_that_overflows_is_told_and_not_taken_for_zero():
+    arrays = views()
+    model = fit(arrays, 3)
+    with pytest.raises(DataError, match="item 0 is not finite with p = 5000"):
+        model.embed(0, arrays[0], p=5000.0)
+    items = arrays[0][:3].copy()
+    items[1, 2] = np.nan
+    with pytest.raises(DataError, match="item 1 is not finite"):
+        model.correlate(0, items, 1, arrays[1])
 
 
 @pytest.mark.real

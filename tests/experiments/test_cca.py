@@ -148,6 +148,8 @@ def test_a_folder_with_another_run_is_refused(tmp_path):
     [
         ({"variant": "qa"}, "config.variant is 'qa'"),
         ({"cca": {"k": 0}}, "config.cca.k is 0"),
+        ({"seed": -1}, "config.seed is -1"),
+        ({"cca": {"p": 5000.0}}, "not finite with p = 5000"),
         ({"cca": {"p": -1.0}}, "config.cca.p is -1.0"),
         ({"cca": {"regularization": -1.0}}, "config.cca.regularization is -1.0"),
         ({"cca": {"normalization": "l1"}}, "must be one of unit, B"),

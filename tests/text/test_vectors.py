@@ -69,7 +69,7 @@ def test_special_tokens_have_the_sources_vectors_where_asked(tmp_path):
     [
         ("", "line 1: neither"),
         ("dog\n", "line 1: neither"),
-        ("5 0\n", "line 1: the header says that vectors have 0"),
+        ("5 0\n", "line 1: the header says 5 0"),
         ("the 1 2\ndog 3\n", "line 2: 1 numbers .* not 2.* cut off"),
         ("the 1 2\n\ndog 3 4\n", "line 2: 0 numbers"),
         ("the 1 2\ndog 3 4 5\n", "line 2: 3 numbers"),
@@ -203,3 +203,26 @@ def test_damaged_fasttext_models_are_named(fasttext_model, tmp_path):
             load_fasttext(path, VOCABULARY)
     with pytest.raises(DataError, match=r"none\.bin.*No such file"):
         load_fasttext(tmp_path / "none.bin", VOCABULARY)
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_word(tmp_path):
+    path = tmp_path / "vectors.txt"
+    for header in ("", "2 3\n"):
+        path.write_text(f"{header}yes 1 2 3\nno 4 5 6\n", encoding="utf-8-sig")
+        words = load_text(path, Vocabulary.build([["yes", "no"]], 1))
+        assert words.found[5:].all()
+
+
+@pytest.mark.parametrize("header", ["0 3", "2 99999999999", f"{'9' * 30} 3", f"2 {'9' * 5000}"])
+def test_a_header_that_cannot_be_meant_is_told(tmp_path, header):
+    path = tmp_path / "vectors.vec"
+    path.write_text(f"{header}\nyes 1 2 3\nno 4 5 6\n")
+    with pytest.raises(DataError, match="line 1: the header says"):
+        load_text(path, Vocabulary.build([["yes", "no"]], 1))
+
+
+def test_a_file_that_knows_no_word_is_told(tmp_path):
+    path = tmp_path / "vectors.txt"
+    path.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 3\n")
+    with pytest.raises(DataError, match="a vector for none of the 2 words"):
+        load_text(path, Vocabulary.build([["yes", "no"]], 1))

@@ -13,6 +13,7 @@ import io
 import os
 import warnings
 import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -24,6 +25,10 @@ from vatex_jax.errors import ConfigError, DataError
 from vatex_jax.files import write_bytes_whole
 
 NORMALIZATIONS = ("unit", "B")
+
+# What reading a damaged .npz raises, by where it is damaged.
+_DAMAGE = (OSError, EOFError, ValueError, TypeError, KeyError, AttributeError, IndexError, RuntimeError,
+           zipfile.BadZipFile, zlib.error)  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,7 +62,7 @@ class CCA:
             ConfigError: no such view, or p is negative.
             DataError: x has another number of columns than the view.
         """
-        return self._checked(view, x, p) @ self._scaled(view, p)
+        return _finite(self._checked(view, x, p) @ self._scaled(view, p), p)
 
     def embed(self, view: int, x: Real[np.ndarray, "n d"], p: float = 1.0) -> Float[np.ndarray, "n k"]:
         """psi(x) / |psi(x)|, psi the projection less the training mean's; zero where psi is.
@@ -65,7 +70,7 @@ class CCA:
         Products of these are correlations. Arguments and errors as in `project`.
         """
         centred = (self._checked(view, x, p) - self.means[view]) @ self._scaled(view, p)
-        return unit_rows(centred)
+        return unit_rows(_finite(centred, p))
 
     def correlate(
         self, view_a: int, a: Real[np.ndarray, "n d_a"], view_b: int, b: Real[np.ndarray, "m d_b"], p: float = 1.0
@@ -101,12 +106,14 @@ class CCA:
                     tuple(arrays[f"weights_{view}"] for view in range(views)),
                     tuple(arrays[f"mean_{view}"] for view in range(views)),
                 )
-        except (OSError, ValueError, KeyError, AttributeError, zipfile.BadZipFile) as error:
-            raise DataError(f"{path}: cannot be read as a CCA model ({error}). Fit it again.") from error
-        fits = all(
-            weights.shape == (len(mean), found.k) for weights, mean in zip(found.weights, found.means, strict=True)
-        )
-        if views < 2 or found.eigenvalues.ndim != 1 or not fits:
+        except _DAMAGE as error:
+            raise DataError(f"{path}: cannot be read as a CCA model ({error!r}). Fit it again.") from error
+        arrays = (found.eigenvalues, *found.weights, *found.means)
+        if views < 2 or any(array.dtype != np.float64 or not np.isfinite(array).all() for array in arrays):
+            raise DataError(f"{path}: its arrays do not make a CCA model. Fit it again.")
+        sizes = [(mean.shape, weights.shape) for mean, weights in zip(found.means, found.weights, strict=True)]
+        k = found.eigenvalues.shape
+        if len(k) != 1 or any(len(mean) != 1 or weights != mean + k for mean, weights in sizes):
             raise DataError(f"{path}: its arrays do not make a CCA model. Fit it again.")
         return found
 
@@ -124,6 +131,14 @@ class CCA:
                 f"items of view {view} must be rows of {len(self.means[view])} numbers, not an array {x.shape}."
             )
         return x
+
+
+def _finite(projections: np.ndarray, p: float) -> np.ndarray:
+    """What overflows would look like an item on the mean, correlated with nothing."""
+    if not np.isfinite(projections).all():
+        row = int(np.argmin(np.isfinite(projections).all(axis=1)))
+        raise DataError(f"CCA: the projection of item {row} is not finite with p = {p:g}. Lower p, or mend the item.")
+    return projections
 
 
 def unit_rows(x: Float[np.ndarray, "n k"]) -> Float[np.ndarray, "n k"]:

@@ -144,12 +144,17 @@ def _shuffled(split: Split, seed: int) -> Split:
 
 
 def _captioned(split: Split, languages: tuple[str, ...]) -> list[int]:
-    """The videos that have a caption in every language that is more than punctuation, which scores leave out."""
+    """The videos that have a caption in every language that is more than signs, which scores leave out."""
     return [
         number
         for number, video in enumerate(split.videos)
-        if all(any(without_punctuation(text.split()) for text in video.captions(language)) for language in languages)
+        if all(any(map(_has_a_word, video.captions(language))) for language in languages)
     ]
+
+
+def _has_a_word(caption: str) -> bool:
+    """Whether something is left when punctuation, and emoji, which the tokeniser of English drops, are gone."""
+    return bool(without_punctuation(caption.split())) and any(map(str.isalnum, caption))
 
 
 def _check(splits: dict[str, Split], source: Source, needed: tuple[str, ...], held_out: frozenset[int]) -> None:

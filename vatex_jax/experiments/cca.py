@@ -70,6 +70,8 @@ def check(config: ml_collections.ConfigDict) -> None:
     """Raises ConfigError for what would otherwise fail, or mislead, later."""
     if config.variant not in VARIANTS:
         raise ConfigError(f"config.variant is {config.variant!r}: there are {', '.join(VARIANTS)}.")
+    if config.seed < 0:
+        raise ConfigError(f"config.seed is {config.seed}: it must be 0 or more.")
     for section, names in {
         "vectors": ("dimension", "window", "min_count", "max_tokens"),
         "cca": ("k",),

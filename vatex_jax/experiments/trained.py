@@ -49,6 +49,8 @@ SEGMENT_FEATURES = 1024
 
 SMALLEST_VOCABULARY = len(SPECIALS) + 1
 
+MOST_LENGTH_PENALTY = 10
+
 Report = Callable[[str], object]
 
 
@@ -237,6 +239,8 @@ def check_config(config: ml_collections.ConfigDict) -> None:
     for name, value in values.items():
         if isinstance(value, float) and not math.isfinite(value):
             raise ConfigError(f"config.{name} is {value}: it must be a finite number.")
+        if type(value) is int and abs(value) >= 2**31 and name != "seed":
+            raise ConfigError(f"config.{name} is {value}: whole numbers go up to {2**31 - 1:,}.")
     sizes = [name for name, value in values.items() if name.startswith("model.") and type(value) is int]
     least = {
         "seed": 0, "cpu_devices": 0, "train.batch_size": 1, "data.shapes": 1, "data.max_words": 1, "data.min_count": 1,
@@ -250,6 +254,11 @@ def check_config(config: ml_collections.ConfigDict) -> None:
     for name, largest in most.items():
         if values[name] > largest:
             raise ConfigError(f"config.{name} is {values[name]}: it must be {largest} at most.")
+    if not abs(config.decode.length_penalty) <= MOST_LENGTH_PENALTY:
+        raise ConfigError(
+            f"config.decode.length_penalty is {config.decode.length_penalty}: it must be from -{MOST_LENGTH_PENALTY} "
+            f"to {MOST_LENGTH_PENALTY}; beyond, length alone decides."
+        )
     if config.decode.n_best > config.decode.beam:
         raise ConfigError(
             f"config.decode.n_best is {config.decode.n_best}, more than the beam of {config.decode.beam} can give: "

@@ -82,7 +82,7 @@ def cooccurrences(
     """
     sentence = np.repeat(np.arange(len(encoded)), encoded.lengths)
     counts = scipy.sparse.csr_array((words, words), dtype=np.float64)
-    for distance in range(1, window + 1):
+    for distance in range(1, min(window, int(encoded.lengths.max(initial=1)) - 1) + 1):
         left = np.flatnonzero(sentence[:-distance] == sentence[distance:])
         pair = (encoded.ids[left], encoded.ids[left + distance])
         weight = times[sentence[left]].astype(np.float64)

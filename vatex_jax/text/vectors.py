@@ -5,6 +5,7 @@ for (`special="source"`; the published code of the revised evaluation gave them 
 learned from the training text are in `learned_vectors`.
 """
 
+import codecs
 import dataclasses
 import importlib
 import os
@@ -20,6 +21,9 @@ from vatex_jax.errors import ConfigError, DataError
 from vatex_jax.text.vocabulary import EOS, SPECIALS, UNK, Vocabulary
 
 GLOVE_PACKAGE = "glove-6b-50d"
+
+_MOST_NUMBERS = 100_000
+"""No vectors of words have more numbers; a damaged header may say anything."""
 
 _FASTTEXT_MAGIC = struct.pack("<i", 793712314)
 
@@ -189,6 +193,7 @@ def assemble(
 
     Raises:
         ConfigError: the source's special tokens are asked for, and it lacks one.
+        DataError: it has none of the words.
     """
     matrix = np.zeros((len(vocabulary), dimension), np.float32)
     found = np.zeros(len(vocabulary), np.bool_)
@@ -201,6 +206,11 @@ def assemble(
                 f"{source} has no vector for {' or '.join(names)}: set special to 'zero', which gives the unknown and "
                 "the end token zero vectors."
             )
+    if len(vocabulary) > len(SPECIALS) and not found[len(SPECIALS) :].any():
+        raise DataError(
+            f"{source} has a vector for none of the {len(vocabulary) - len(SPECIALS):,} words of the training text. Is "
+            "it a file of word vectors, and of this language?"
+        )
     return WordVectors(vocabulary, matrix, found, signed(source, special))
 
 
@@ -230,16 +240,20 @@ def _wanted_by_row(vocabulary: Vocabulary, special: str) -> Iterator[tuple[int, 
 
 def _lines_of_vectors(file: BinaryIO, path: str | os.PathLike) -> tuple[int, Iterator[tuple[int, bytes, bytes]]]:
     """The dimension, and of every well-formed line its number, word and whole text."""
-    first = file.readline()
-    fields = first.split()
+    begin = len(codecs.BOM_UTF8) if file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8 else 0
+    file.seek(begin)
+    fields = file.readline().split()
     if len(fields) < 2:
         raise DataError(f"{path}, line 1: neither a header nor a word and its vector, separated by spaces.")
     if len(fields) == 2 and all(field.isdigit() for field in fields):
-        count, dimension = map(int, fields)
-        if dimension < 1:
-            raise DataError(f"{path}, line 1: the header says that vectors have {dimension} numbers.")
+        count, dimension = (int(field) if len(field) < 19 else 0 for field in fields)
+        if not 0 < dimension <= _MOST_NUMBERS or not count:
+            raise DataError(
+                f"{path}, line 1: the header says {b' '.join(fields)[:40].decode()}: that is not a number of words and "
+                f"one of numbers a word, from 1 to {_MOST_NUMBERS:,}."
+            )
         return dimension, _split_lines(file, path, dimension, first_number=2, expected=count)
-    file.seek(0)
+    file.seek(begin)
     return len(fields) - 1, _split_lines(file, path, len(fields) - 1, first_number=1, expected=None)
 
 

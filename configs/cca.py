@@ -41,7 +41,7 @@ def get_config(spec: str = "") -> ml_collections.ConfigDict:
             # learned (from the training text), glove-6b-50d (a package), or the path of a FastText .bin, .vec or GloVe
             # text file
             "source": "" if paper else "learned",
-            "dimension": 32,  # of learned vectors
+            "dimension": 300 if paper else 32,  # of learned vectors
             "window": 5,
             "smoothing": 0.75,
             "min_count": 5,  # rarer words are unknown

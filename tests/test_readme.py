@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -69,3 +70,13 @@ def test_build_commands_parse(words):
 def test_linked_files_exist():
     for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", README):
         assert (ROOT / target).exists(), target
+
+
+def test_extras_that_are_named_exist():
+    named = set()
+    for path in (ROOT / "README.md", ROOT / "benchmarks" / "README.md", *ROOT.glob("vatex_jax/**/*.py"),
+                 *ROOT.glob("tfds_builders/**/*.py"), *ROOT.glob("tfds_builders/*/README.md")):  # fmt: skip
+        named |= set(re.findall(r"(?:\.|vatex-jax)\[([a-z0-9]+)\]", path.read_text(encoding="utf-8")))
+    named |= {"fasttext", "glove"}  # whose messages are put together
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    assert named <= extras.keys()

@@ -1,6 +1,6 @@
 """Visual dialogue, Table 5 (appendix A): the rows that rank without a model of dialogue.
 
-    python run_experiment.py --config=configs/tables/visdial_table5.py   # simulated data: two minutes
+    python run_experiment.py --config=configs/tables/visdial_table5.py   # simulated data: ten seconds
     python run_experiment.py --config=configs/tables/visdial_table5.py:v1.0 --config.run.vectors.source=wiki.en.bin
     python run_experiment.py --config=configs/tables/visdial_table5.py:v0.9 --config.run.vectors.source=wiki.en.bin
 

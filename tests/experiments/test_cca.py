@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from configs import cca as configs
+from tfds_builders.build import build
 from vatex_jax.cca.cca import fit
 from vatex_jax.data.dialogues import NONE, Dialogues
 from vatex_jax.data.sources import Source
@@ -402,3 +403,17 @@ def test_only_the_training_split_makes_the_vocabulary_and_the_vectors():
     unheard = {word for text in data.answer_texts for word in tokenize(text)} - heard
     assert unheard
     assert not unheard & set(data.words.vocabulary.words)
+
+
+@pytest.mark.real
+def test_on_real_files_predict_writes_the_hidden_test_split_beside_the_scored_one(tmp_path, real_data):
+    data_dir = str(tmp_path / "data")
+    build("visdial", manual_dir=real_data / "visdial", data_dir=data_dir, report=lambda line: None)
+    config = small("none")
+    config.data.update({"name": "visdial/v1.0", "data_dir": data_dir})
+    result = cca.run(config, tmp_path / "run", "train_and_evaluate")
+    assert (result["dataset"]["split"], result["metrics"]["questions"]) == ("validation", 960)
+    scored = (tmp_path / "run" / "predictions.jsonl").read_bytes()
+    cca.run(config, tmp_path / "run", "predict")
+    assert (tmp_path / "run" / "predictions.jsonl").read_bytes() == scored
+    assert len(read_ranks(tmp_path / "run" / "decoded" / "test_split=test" / "ranks.json").ranks) == 50

@@ -52,6 +52,8 @@ def run(config: ml_collections.ConfigDict, workdir: Path, mode: str, overwrite: 
         _keep_fingerprint(workdir, data.fingerprint, fitted=again)
         model = _model(config, data, workdir, timing, fitted=again)
         output = _output(config, data, model, timing)
+        if not config.data.test_split and not data.test.judged.any():
+            config.data.test_split = data.test.name  # another split than is scored: its outputs lie apart
         folder = outputs_folder(workdir, config)
         folder.mkdir(parents=True, exist_ok=True)
         names = outputs.write_files(folder, config, output, ranks=mode == "predict")

@@ -301,5 +301,5 @@ def _import(module: str, what: str, package: str, extra: str):
         return importlib.import_module(module)
     except ImportError as error:
         raise ConfigError(
-            f"{what} need {package}, which is not installed ({error}): pip install -e '.[{extra}]'"
+            f"To read {what} takes {package}, which is not installed ({error}): pip install -e '.[{extra}]'"
         ) from error

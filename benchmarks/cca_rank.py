@@ -6,7 +6,7 @@ as popular answers are: Zipf).
 
 - `peer`: a NumPy loop over questions, the candidates' vectors gathered and multiplied, as one would write it.
 - `gather`: gathering every candidate's vector once and doing nothing with it, a question at a time into one buffer:
-  what any method that looks at the vectors must at least move. `gather_share` is its time over ours.
+  what any method that looks at the vectors must at least move. `over_gather` is our time over its.
 
 The peer and the gathering are timed on every tenth question, times ten: their cost a question is the same for all.
 """

@@ -111,7 +111,7 @@ def test_a_model_is_not_used_with_other_vectors_than_it_was_fitted_on(tmp_path):
     cca.run(config, tmp_path / "run", "train_and_evaluate")
     cca.run(config, tmp_path / "run", "evaluate")
     write_vectors()
-    with pytest.raises(CheckpointError, match="not those that the run was fitted on"):
+    with pytest.raises(CheckpointError, match="not those that the model there was fitted with"):
         cca.run(config, tmp_path / "run", "evaluate")
 
 
@@ -133,6 +133,21 @@ def test_a_run_cut_short_leaves_no_model_to_another(tmp_path, monkeypatch):
                 cca.run(other, tmp_path / f"run{number}", "train_and_evaluate")
         with pytest.raises(DataError, match="cannot be read"):
             cca.run(other, tmp_path / f"run{number}", "evaluate")
+
+
+def test_a_model_is_not_used_by_a_run_of_other_settings_that_was_cut_short(tmp_path, monkeypatch):
+    def killed(*arguments, **named):
+        raise KeyboardInterrupt
+
+    other = small()
+    other.cca.k = 4
+    for config, module, place in ((small(), cca.outputs, "generate"), (other, cca, "load_cca_data")):
+        with monkeypatch.context() as patch:
+            patch.setattr(module, place, killed)
+            with pytest.raises(KeyboardInterrupt):
+                cca.run(config, tmp_path / "run", "train_and_evaluate")
+    with pytest.raises(CheckpointError, match="settings are not those that the model there was fitted with"):
+        cca.run(other, tmp_path / "run", "evaluate")
 
 
 def test_a_folder_with_another_run_is_refused(tmp_path):

@@ -49,10 +49,11 @@ def run(config: ml_collections.ConfigDict, workdir: Path, mode: str, overwrite: 
     with locked(workdir):
         data = load_cca_data(config, lambda line: print(line, flush=True), judged=mode != "predict")
         timing = {"load_seconds": time.monotonic() - started}
-        _keep_fingerprint(workdir, data.fingerprint, fitted=again)
+        _keep_what_is_fitted(workdir, {"data": data.fingerprint, "cca": config.cca.to_dict()}, fitted=again)
         model = _model(config, data, workdir, timing, fitted=again)
         output = _output(config, data, model, timing)
         if not config.data.test_split and not data.test.judged.any():
+            config = config.copy_and_resolve_references()
             config.data.test_split = data.test.name  # another split than is scored: its outputs lie apart
         folder = outputs_folder(workdir, config)
         folder.mkdir(parents=True, exist_ok=True)
@@ -139,7 +140,7 @@ def describe(config: ml_collections.ConfigDict) -> None:
 def parameters(config: ml_collections.ConfigDict) -> int:
     """Numbers of the fitted model: eigenvalues, and weights and means of each view; 0 where nothing is fitted, and
     where the data decide the sizes."""
-    if config.variant not in ("aq", "aqi") or not _sizes_are_known(config):
+    if not _sizes_are_known(config):
         return 0
     size, k = config.vectors.dimension, min(config.cca.k, config.vectors.dimension)
     return k + 2 * size * (k + 1)
@@ -149,18 +150,17 @@ def _sizes_are_known(config: ml_collections.ConfigDict) -> bool:
     return config.variant == "aq" and config.vectors.source == "learned"
 
 
-def _keep_fingerprint(workdir: Path, fingerprint: str, fitted: bool) -> None:
-    """Notes what a run was fitted on, or checks that it is the same still."""
+def _keep_what_is_fitted(workdir: Path, fitted_on: dict[str, Any], fitted: bool) -> None:
+    """Notes what a run was fitted on and how, or checks that it is the same still."""
     path = workdir / FITTED_NAME
     if not fitted:
         (workdir / MODEL_NAME).unlink(missing_ok=True)  # a model of other data must not be found beside it
-        write_json_whole(path, {"fingerprint": fingerprint})
+        write_json_whole(path, fitted_on)
         return
-    held = read_json(path)
-    if held != {"fingerprint": fingerprint}:
+    if read_json(path) != fitted_on:
         raise CheckpointError(
-            f"{workdir}: the training dialogues or the word vectors are not those that the run was fitted on. Restore "
-            "them, or fit anew with --overwrite."
+            f"{workdir}: the training dialogues, word vectors or settings are not those that the model there was "
+            "fitted with. Restore them, or fit anew with --mode=train_and_evaluate --overwrite."
         )
 
 

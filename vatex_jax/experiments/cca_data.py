@@ -44,15 +44,18 @@ class Turns:
 
 @dataclasses.dataclass(frozen=True)
 class CCAData:
-    """Attributes:
-    source, train, test: the data set and two of its splits.
-    words: the word vectors.
-    questions, answers: sentence vectors; `training` and `turns` hold ids into them.
-    question_texts, answer_texts: the sentences.
-    training: training rounds whose answer is known.
-    turns: test rounds with candidates; options, gt_index: their candidates and the ground truth's place (-1: hidden).
-    question_gaps, answer_gaps: of the words of distinct questions and answers, the share without a vector: 0-1.
-    fingerprint: of all that a model is fitted on: the training split, the vocabulary and the word vectors.
+    """What is ranked, and what to rank it by.
+
+    Attributes:
+        source, train, test: the data set and two of its splits.
+        words: the word vectors.
+        questions, answers: sentence vectors; `training` and `turns` hold ids into them.
+        question_texts, answer_texts: the sentences.
+        training: training rounds whose answer is known.
+        turns: test rounds with candidates.
+        options, gt_index: their candidates and the ground truth's place (-1: hidden).
+        question_gaps, answer_gaps: of the words of distinct questions and answers, the share without a vector: 0-1.
+        fingerprint: of all that a model is fitted on: the training split, the vocabulary and the word vectors.
     """
 
     source: Source

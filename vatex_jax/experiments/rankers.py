@@ -17,9 +17,6 @@ from vatex_jax.cca.retrieval import correlations, negative_distances, score_cand
 from vatex_jax.errors import DataError
 from vatex_jax.experiments.cca_data import CCAData
 
-ANSWERS, QUESTIONS = 0, -1
-"""Views are in the order answer, (image,) question."""
-
 
 @dataclasses.dataclass(frozen=True)
 class Directions:
@@ -31,6 +28,8 @@ class Directions:
 
 def fit_cca(config: ml_collections.ConfigDict, data: CCAData) -> CCA:
     """CCA-AQ on distinct answers and questions and the counts of their pairs; CCA-AQI on one row a training question.
+
+    Views are in the order answer, (image,) question.
 
     Raises:
         DataError: images are wanted and the data set has none; the vectors do not suffice (`cca.fit`).

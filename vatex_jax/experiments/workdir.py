@@ -96,8 +96,8 @@ def open_workdir(
         if differing and not must_exist and not _has_begun(workdir):
             # Nothing was trained here: a mistake in the first command must not bind the next one.
             with locked(workdir):  # unless another process is still loading there
-                for made in (*workdir.glob("vocabulary_*.json"), workdir / "cca.npz"):
-                    made.unlink(missing_ok=True)
+                for vocabulary in workdir.glob("vocabulary_*.json"):
+                    vocabulary.unlink()
                 write_json_whole(path, config.to_dict())
             return workdir
     except OSError as error:

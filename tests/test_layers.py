@@ -16,7 +16,7 @@ MAY_IMPORT = {
     "text": set(),
     "metrics": {"text"},
     "cca": {"text"},
-    "reference_sets": {"text", "cca"},
+    "reference_sets": {"text", "cca", "data"},
     "corpus": {"text", "data"},
     "data": {"text"},
     "nn": set(),

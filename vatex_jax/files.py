@@ -3,24 +3,30 @@
 A reader, also one that comes after a kill or a power cut, sees the old file or the new one, never half of it.
 """
 
+import contextlib
 import json
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from vatex_jax.errors import DataError
 
 
-def write_bytes_whole(path: str | os.PathLike, content: bytes) -> None:
-    """Writes `content` to `path`, replacing what was there in one step; the parent folder is made where missing."""
+@contextlib.contextmanager
+def open_whole(path: str | os.PathLike) -> Iterator[BinaryIO]:
+    """A binary file to write piece by piece, which takes the place of `path` in one step when the block ends well.
+
+    The parent folder is made where missing; whatever ends the block otherwise leaves `path` as it was.
+    """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     # One folder, so that the rename stays inside one file system; a name of its own, so that two writers do not mix.
     descriptor, beside = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         os.chmod(beside, 0o666 & ~_umask())  # mkstemp makes files only their owner may read
@@ -28,6 +34,12 @@ def write_bytes_whole(path: str | os.PathLike, content: bytes) -> None:
     except BaseException:
         Path(beside).unlink(missing_ok=True)
         raise
+
+
+def write_bytes_whole(path: str | os.PathLike, content: bytes) -> None:
+    """Writes `content` to `path`, replacing what was there in one step; the parent folder is made where missing."""
+    with open_whole(path) as file:
+        file.write(content)
 
 
 def write_text_whole(path: str | os.PathLike, text: str) -> None:

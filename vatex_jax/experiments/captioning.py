@@ -18,6 +18,7 @@ from vatex_jax.experiments import trained
 from vatex_jax.experiments.captioning_data import CaptioningData, load_captioning_data
 from vatex_jax.experiments.trained import SEGMENT_FEATURES
 from vatex_jax.metrics import coco
+from vatex_jax.metrics.meteor import Meteor
 from vatex_jax.models.captioner import Captioner, captions_loss, is_shared
 from vatex_jax.training.loop import Stage
 
@@ -147,10 +148,18 @@ class CaptioningExperiment:
         frozen = functools.partial(is_shared, task.model)
         return [Stage(learning.epochs), Stage(learning.finetune_epochs, frozen)]
 
+    def scorer(self) -> Meteor:
+        return Meteor()
+
     def decode(
-        self, config: ml_collections.ConfigDict, task: CaptioningTask, params: Any, data: CaptioningData
+        self,
+        config: ml_collections.ConfigDict,
+        task: CaptioningTask,
+        params: Any,
+        data: CaptioningData,
+        scorer: Meteor | None,
     ) -> outputs.Output:
-        return outputs.caption(config, task.model, params, data)
+        return outputs.caption(config, task.model, params, data, scorer)
 
     def write_predictions(self, folder: Path, output: outputs.Output) -> None:
         outputs.write_predictions(folder, output)

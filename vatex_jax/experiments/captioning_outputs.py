@@ -1,5 +1,6 @@
 """Captioning a split, scoring it, and the files and pictures a captioning run leaves."""
 
+import contextlib
 import dataclasses
 import functools
 from collections.abc import Callable, Sequence
@@ -43,12 +44,14 @@ class Output:
         chinese: how Chinese is cut for scoring, `words` or `characters`.
         found: by language, the n best captions of each video.
         samples: by language, captions drawn from the model; empty where none were wanted.
+        meteor: a running METEOR program to score with; None to start one.
     """
 
     data: CaptioningData
     chinese: str
     found: dict[str, Decoded]
     samples: dict[str, Decoded]
+    meteor: Meteor | None = None
 
     @property
     def languages(self) -> tuple[str, ...]:
@@ -112,7 +115,7 @@ class Output:
     @functools.cached_property
     def _all_scores(self):
         found, drawn, apart = {}, {}, {}
-        with Meteor() as running:
+        with Meteor() if self.meteor is None else contextlib.nullcontext(self.meteor) as running:
             for language in self.languages:
                 sets = [self.texts(language)]
                 if self.samples:
@@ -164,8 +167,14 @@ def make_sampler(
     return make_split_decoder(begin, search, batch_size, f"sampling {language}")
 
 
-def caption(config: ml_collections.ConfigDict, model: Captioner, params: Any, data: CaptioningData) -> Output:
-    """The test split, by beam search, and samples where the configuration wants them."""
+def caption(
+    config: ml_collections.ConfigDict,
+    model: Captioner,
+    params: Any,
+    data: CaptioningData,
+    meteor: Meteor | None = None,
+) -> Output:
+    """The test split, by beam search, and samples where the configuration wants them; `meteor` will score it."""
     decode, videos = config.decode, data.examples["test"]
     search = beam_search_of(decode)
     found, samples = {}, {}
@@ -178,7 +187,7 @@ def caption(config: ml_collections.ConfigDict, model: Captioner, params: Any, da
                 model, language, key, decode.samples, decode.max_words, decode.temperature, decode.batch_size
             )
             samples[language] = sampler(params, videos)
-    return Output(data, config.data.chinese, found, samples)
+    return Output(data, config.data.chinese, found, samples, meteor)
 
 
 def signature(config: ml_collections.ConfigDict, output: Output) -> dict[str, str]:

@@ -103,8 +103,11 @@ class Experiment(Protocol):
     def stages(self, config: ml_collections.ConfigDict, task: Any) -> Sequence[Stage] | None:
         """Parts of the training; None for one."""
 
-    def decode(self, config: ml_collections.ConfigDict, task: Any, params: Any, data: Any) -> Any:
-        """The test split, decoded."""
+    def scorer(self) -> contextlib.AbstractContextManager[Any]:
+        """What scoring needs running; entered before the test split is decoded, so that it loads meanwhile."""
+
+    def decode(self, config: ml_collections.ConfigDict, task: Any, params: Any, data: Any, scorer: Any) -> Any:
+        """The test split, decoded; `scorer` is what `scorer()` gave, None where nothing will be scored."""
 
     def write_predictions(self, folder: Path, output: Any) -> None:
         """predictions.jsonl."""
@@ -180,25 +183,27 @@ def _run_on(
     timing: dict[str, float],
     report: Report,
 ) -> dict[str, Any] | None:
-    """Trains or restores, decodes, and writes what is found."""
+    """Trains or restores, decodes and scores, and writes what is found."""
     if mode == "train_and_evaluate":
         task, trained = _train(experiment, config, workdir, data, report)
         params, timing["train_seconds"] = trained.params, trained.host.wall_seconds  # over all resumes
     else:
         task, params = _restored(experiment, config, workdir, data)
-    decoding_started = time.monotonic()
-    output = experiment.decode(config, task, params, data)
-    timing["decode_seconds"] = time.monotonic() - decoding_started
-    if jax.process_index() != 0:
-        return None
-    folder = outputs_folder(workdir, config)
-    folder.mkdir(parents=True, exist_ok=True)
-    experiment.write_predictions(folder, output)
-    if mode == "predict":
+    scored = mode != "predict" and jax.process_index() == 0
+    with experiment.scorer() if scored else contextlib.nullcontext() as scorer:
+        decoding_started = time.monotonic()
+        output = experiment.decode(config, task, params, data, scorer)
+        timing["decode_seconds"] = time.monotonic() - decoding_started
+        if jax.process_index() != 0:
+            return None
+        folder = outputs_folder(workdir, config)
+        folder.mkdir(parents=True, exist_ok=True)
+        experiment.write_predictions(folder, output)
+        result = _result(experiment, config, data, output, params, timing) if scored else None
+    if result is None:
         names = ("predictions.jsonl", *experiment.write_submission(folder, output))
         report(f"Outputs are in {', '.join(str(folder / name) for name in names)}.")
         return None
-    result = _result(experiment, config, data, output, params, timing)
     experiment.write_statistics(folder, output)
     results.write(folder / results.FILE_NAME, result)
     if config.eval.figures:

@@ -1,5 +1,6 @@
 """Video-guided machine translation (VaTeX, section 4.2): what the course of a trained experiment is given."""
 
+import contextlib
 import dataclasses
 import functools
 from collections.abc import Callable, Mapping, Sequence
@@ -100,9 +101,13 @@ class TranslationExperiment:
         del config, task
         return None
 
+    def scorer(self) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext()
+
     def decode(
-        self, config: ml_collections.ConfigDict, task: TranslationTask, params: Any, data: TranslationData
+        self, config: ml_collections.ConfigDict, task: TranslationTask, params: Any, data: TranslationData, scorer: None
     ) -> outputs.Output:
+        del scorer
         return outputs.Output(data, "test", outputs.translate(config, task.model, params, data))
 
     def write_predictions(self, folder: Path, output: outputs.Output) -> None:

@@ -1,0 +1,111 @@
+"""Long JSON lists read record by record, plain or gzipped: memory does not grow with the file."""
+
+import codecs
+import gzip
+import json
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from vatex_jax.data.json_files import check_regular
+from vatex_jax.errors import DataError
+
+_CHUNK = 1 << 20
+_LONGEST = 1 << 26  # characters of a record; beyond, it is none
+_CUT = 16  # characters at a buffer's end within which an error may only mean that more is to come
+_WHITE = " \t\n\r"
+
+
+class JSONList:
+    """The records of a file that holds one JSON list; iterate over it once.
+
+    Raises:
+        DataError: (while iterating) the file cannot be read, is damaged, ends in the middle, is no list or goes on
+            after it: naming the file and the record.
+    """
+
+    def __init__(self, path: Path):
+        self._path, self._buffer, self._place, self._number = path, "", 0, 0
+
+    def __iter__(self) -> Iterator[Any]:
+        check_regular(self._path)
+        try:
+            with self._path.open("rb") as file:
+                gzipped = file.peek(2)[:2] == b"\x1f\x8b"
+                yield from self._records(gzip.GzipFile(fileobj=file) if gzipped else file)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise self._error(
+                f"the compressed file is damaged or cut short ({error}); fetch or write it again"
+            ) from error
+        except UnicodeDecodeError as error:
+            raise self._error(f"is not UTF-8 ({error.reason}); fetch or write the file again") from error
+        except OSError as error:
+            raise DataError(f"{self._path}: cannot be read ({error.strerror or error}).") from error
+
+    def _records(self, file: Any) -> Iterator[Any]:
+        self._file, self._decoder = file, codecs.getincrementaldecoder("utf-8-sig")()
+        if self._next_sign() != "[":
+            raise DataError(f"{self._path}: must hold a JSON list of records.")
+        self._place += 1
+        closed = self._next_sign() == "]"
+        while not closed:
+            self._number += 1
+            yield self._record()
+            sign = self._next_sign()
+            if sign not in (",", "]"):
+                raise self._error("is followed by neither a comma nor the list's end" if sign else _ENDED)
+            self._place += 1
+            closed = sign == "]"
+        self._place += not self._number  # the bracket of an empty list
+        if self._next_sign():
+            raise DataError(f"{self._path}: goes on after the end of its list: {self._buffer[self._place :][:40]!r}.")
+
+    def _record(self) -> Any:
+        self._next_sign()
+        while True:
+            try:
+                record, self._place = _DECODER.raw_decode(self._buffer, self._place)
+                return record
+            except json.JSONDecodeError as error:
+                cut = error.msg.startswith("Unterminated string") or error.pos > len(self._buffer) - _CUT
+                if not cut or len(self._buffer) - self._place > _LONGEST:
+                    raise self._error(f"is not JSON ({error.msg})") from error
+                if not self._more():
+                    raise self._error(_ENDED) from error
+            except (ValueError, RecursionError) as error:
+                raise self._error(f"cannot be read ({error})") from error
+
+    def _next_sign(self) -> str:
+        """The next character that is no white space, not taken; "" at the end."""
+        while True:
+            while self._place < len(self._buffer):
+                if self._buffer[self._place] not in _WHITE:
+                    return self._buffer[self._place]
+                self._place += 1
+            if not self._more():
+                return ""
+
+    def _more(self) -> bool:
+        """Reads on; False at the end of the file."""
+        chunk = self._file.read(_CHUNK)
+        self._buffer = self._buffer[self._place :] + self._decoder.decode(chunk, final=not chunk)
+        self._place = 0
+        return bool(chunk)
+
+    def _error(self, problem: str) -> DataError:
+        return DataError(f"{self._path}, record {max(1, self._number)}: {problem}.")
+
+
+_ENDED = "the file ends in the middle; fetch or write it again"
+
+
+def _close(items: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(items)
+    if len(record) < len(items):
+        keys = [key for key, _ in items]
+        raise ValueError(f"the field {next(key for key in keys if keys.count(key) > 1)!r} stands there twice")
+    return record
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_close)

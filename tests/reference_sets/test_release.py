@@ -11,11 +11,12 @@ from vatex_jax.errors import DataError
 from vatex_jax.reference_sets import release
 from vatex_jax.reference_sets.release import ReferenceSet, manifest_path
 
+ODD = 'say "红色" </script>\u2028'
 SETS = [
     ReferenceSet(7, 0, np.array([True, False, True]), ("yes", "yeah"), "is it red?", "yes"),
-    ReferenceSet(7, 9, np.array([False, True, False]), ('say "红色" </script>\u2028',), "什么颜色", 'say "红色" </script>\u2028'),
+    ReferenceSet(7, 9, np.array([False, True, False]), (ODD,), "什么颜色", ODD),
     ReferenceSet(2, 0, np.array([True, True, True]), ("a", "\ud800", ""), "", "a"),
-]  # fmt: skip
+]
 
 
 def same(a, b):
@@ -129,7 +130,7 @@ def test_a_file_that_is_not_its_manifests_is_refused(tmp_path):
     with pytest.raises(DataError, match="its hash differs"):
         list(release.read(path))
     path.write_text(json.dumps(json.loads(whole)[:2]))
-    with pytest.raises(DataError, match="holds 2 sets, but sets.json.manifest.json tells of 3"):
+    with pytest.raises(DataError, match=r"holds 2 sets, but sets\.json\.manifest\.json tells of 3"):
         list(release.read(path))
 
 

@@ -22,7 +22,7 @@ if __name__ == "__main__":
 from absl import logging
 
 from tfds_builders import staging
-from tfds_builders.data_sets import DATA_SETS, DataSet, Options, Report, Vatex
+from tfds_builders.data_sets import DATA_DIR_VARIABLE, DATA_SETS, DataSet, Options, Report, Vatex
 from tfds_builders.from_files import MISSING_FEATURES
 from vatex_jax.errors import ConfigError, DataError, VatexError
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     import tensorflow_datasets as tfds
 
 NAMES = tuple(DATA_SETS)
-DATA_DIR_VARIABLE = "VATEX_JAX_DATA"
 
 
 def default_data_dir() -> pathlib.Path:

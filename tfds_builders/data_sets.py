@@ -9,6 +9,7 @@ import importlib
 import json
 import pathlib
 import re
+import shlex
 from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     import tensorflow_datasets as tfds
 
 Report = Callable[[str], object]
+
+DATA_DIR_VARIABLE = "VATEX_JAX_DATA"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,8 +121,7 @@ class FromFiles(DataSet):
     def prepare(self, options: Options, final: pathlib.Path, report: Report) -> bool:
         name = f"{self.name}/{options.config}"
         if options.manual_dir is None:
-            why = "cannot be built anew without its files" if options.overwrite else "is not built yet"
-            raise DataError(f"{name} {why}.\n{self.inputs_module().INSTRUCTIONS}")
+            raise DataError(self._without_files(name, final, options))
         inputs = self.collect(options)
         if staging.is_complete(final) and not options.overwrite:
             self._require_same(final, inputs.sources)
@@ -135,6 +137,18 @@ class FromFiles(DataSet):
         for line in table(("split", *self.columns), rows):
             report(line)
         return True
+
+    def _without_files(self, name: str, final: pathlib.Path, options: Options) -> str:
+        why, anew = f"is not built yet: there is no {final.absolute()}", ""
+        if options.overwrite:
+            why, anew = "cannot be built anew without its files", " --overwrite"
+        place = shlex.quote(str(options.data_dir))
+        return (
+            f"{name} {why}. Build it with\n"
+            f"  python tfds_builders/build.py {name} --manual_dir=FOLDER --data_dir={place}{anew}\n"
+            f"or, where another folder of data sets has it, name that one: ${DATA_DIR_VARIABLE}.\n"
+            f"{self.inputs_module().INSTRUCTIONS}"
+        )
 
     def _require_same(self, built: pathlib.Path, wanted: dict[str, object]) -> None:
         path = built / SOURCES_FILE

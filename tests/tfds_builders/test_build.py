@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import shlex
 import signal
 import subprocess
 import sys
@@ -247,6 +248,23 @@ def test_a_data_set_of_unknown_origin_is_refused(vatex_folder, tmp_path):
     (final / "sources.json").unlink()
     with pytest.raises(DataError, match=r"sources\.json: missing or damaged.*--overwrite"):
         build("vatex", manual_dir=vatex_folder, data_dir=tmp_path)
+
+
+def test_what_is_not_built_tells_where_it_was_looked_for_and_a_command_that_builds_it_there(
+    vatex_folder, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("VATEX_JAX_DATA", "data sets")
+    with pytest.raises(DataError) as caught:
+        build("vatex/none")
+    assert f"is not built yet: there is no {tmp_path}/data sets/vatex/none/1.0.0." in str(caught.value)
+    (command,) = [line for line in str(caught.value).splitlines() if "build.py" in line]
+    words = shlex.split(command)
+    assert words[:2] == ["python", "tfds_builders/build.py"]
+    assert main([word.replace("FOLDER", str(vatex_folder)) for word in words[2:]]) == 0
+    assert len(train_ids(tmp_path / "data sets", "vatex/none")) == 3
+    assert main([*words[2:3], "--overwrite"]) == 2
+    assert "--overwrite\n" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

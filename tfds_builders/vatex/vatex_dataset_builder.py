@@ -6,11 +6,12 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.from_files import SHARD_BYTES, Shard, cut_shards, manual_dir, shard_iterators, write_sources
+from tfds_builders.local_info import LocalBuilder
 from tfds_builders.vatex import inputs as inputs_lib
 from vatex_jax.data.features import FEATURE_SIZE, read_features
 
 
-class Builder(tfds.core.ShardBasedBuilder):
+class Builder(LocalBuilder, tfds.core.ShardBasedBuilder):
     """VaTeX: videos' features, English and Chinese captions, action labels.
 
     It writes shards in the files' order itself: TFDS's shuffling of generated examples needs TensorFlow as soon as a

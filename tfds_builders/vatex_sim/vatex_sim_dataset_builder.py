@@ -10,6 +10,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 from tqdm import tqdm
 
+from tfds_builders.local_info import LocalBuilder
 from tfds_builders.vatex_sim import acceptance, lexicon, templates
 from tfds_builders.vatex_sim.world import CAPTIONS, DIMENSIONS, PAIRS, SIZES, SPLITS, World
 from vatex_jax.errors import ConfigError
@@ -47,7 +48,7 @@ def _config(size: str, world_seed: int) -> VatexSimConfig:
     )
 
 
-class Builder(tfds.core.GeneratorBasedBuilder):
+class Builder(LocalBuilder, tfds.core.GeneratorBasedBuilder):
     """Simulated videos with captions in two languages; beside the records lie `world.json` and `test_pairs.json`."""
 
     VERSION = tfds.core.Version("1.1.0")

@@ -9,6 +9,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.from_files import SHARD_BYTES, Shard, cut_shards, manual_dir, shard_iterators, write_sources
+from tfds_builders.local_info import LocalBuilder
 from tfds_builders.visdial import inputs as inputs_lib
 from tfds_builders.visdial.schema import ANSWERS_FILE, features
 from vatex_jax.data.image_features import ImageFeatures
@@ -20,7 +21,7 @@ from vatex_jax.files import write_json_whole
 _DIALOGUE_BYTES = 4 * (ROUNDS * OPTIONS + ROUNDS + OPTIONS) + 2048
 
 
-class Builder(tfds.core.ShardBasedBuilder):
+class Builder(LocalBuilder, tfds.core.ShardBasedBuilder):
     """VisDial: dialogues about images, 100 candidate answers a round, dense annotations, image features.
 
     It writes shards in the files' order itself, as the builder of VaTeX does; all splits have one answer table.

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 import tensorflow_datasets as tfds
 
+from tfds_builders.local_info import LocalBuilder
 from tfds_builders.visdial import schema
 from tfds_builders.visdial_sim import acceptance, lexicon
 from tfds_builders.visdial_sim.candidates import OPTIONS
@@ -47,7 +48,7 @@ def _config(size: str, world_seed: int) -> VisdialSimConfig:
     )
 
 
-class Builder(tfds.core.GeneratorBasedBuilder):
+class Builder(LocalBuilder, tfds.core.GeneratorBasedBuilder):
     """Simulated dialogues about images; beside the records lie `answers.json`, `world.json` and `facts.json`."""
 
     VERSION = tfds.core.Version("1.0.0")

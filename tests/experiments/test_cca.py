@@ -4,6 +4,7 @@ import dataclasses
 import json
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -179,6 +180,7 @@ def test_a_folder_with_another_run_is_refused(tmp_path):
         ({"generation": {"generations": -1}}, "generations is -1"),
         ({"variant": "none"}, "only the variant aq generates"),
         ({"vectors": {"source": ""}}, "config.vectors.source is empty"),
+        ({"vectors": {"source": "lerned"}}, "is 'lerned', .* no such file.*wiki.en.bin.*glove-6b-50d .*or learned"),
         ({"data": {"name": "vatex_sim/tiny"}}, "holds no visual dialogues"),
         ({"data": {"test_split": "dev"}}, "has no split 'dev'"),
     ],
@@ -201,11 +203,11 @@ def test_describe_needs_no_data(capsys, monkeypatch):
     assert "parameters: 0" in capsys.readouterr().out
 
 
-def test_the_result_says_what_its_scores_come_from(tmp_path):
+def test_the_result_says_what_its_scores_come_from(tmp_path, capsys):
     config = small()
     config.cca.k = 300
-    with pytest.warns(UserWarning, match="k is 8 now"):
-        signature = cca.run(config, tmp_path / "run", "train_and_evaluate")["signature"]
+    signature = cca.run(config, tmp_path / "run", "train_and_evaluate")["signature"]
+    assert "note: CCA: k is 300, but a view has 8 columns: k is 8 now." in capsys.readouterr().out.splitlines()
     assert signature["model/cca"] == "k 8, p 1, regularization 0.001, unit"
     assert signature["model/vectors"] == "ppmi-svd:d8-w5-s0.75"
     assert signature["model/generations"] == "of 10 neighbours, with replacement, negative: zero"
@@ -222,6 +224,18 @@ def test_all_rows_make_one_table(tmp_path):
     text = tables.render(table, [block], "text")
     assert "missing" not in text
     assert "cut at the number of relevances above 0" in text
+
+
+def test_warnings_of_others_stay_warnings(capsys):
+    def work():
+        with cca.warnings_as_notes():
+            for _ in range(2):  # also what has been told before
+                warnings.warn("few words", stacklevel=1)
+            warnings.warn("old", DeprecationWarning, stacklevel=1)
+
+    with pytest.warns(DeprecationWarning, match="old"):
+        work()
+    assert capsys.readouterr().out.splitlines() == ["note: few words"] * 2
 
 
 def test_describes_count_is_the_models(tmp_path):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from configs import captioning
-from configs.tables import vatex_table4, vatex_table5
+from configs.tables import vatex_table4, vatex_table5, visdial_table5
 from vatex_jax.data.sources import current_version
 from vatex_jax.errors import ConfigError
 from vatex_jax.experiments import EXPERIMENTS, table
@@ -187,3 +187,11 @@ def test_describe_counts_table4_s_parameters_for_any_vocabularies(monkeypatch, t
     table.run(config, tmp_path / "work", "describe")
     assert f"Shared Enc-Dec: {26_275_892 + 10 * (512 + 1):,} parameters" in capsys.readouterr().out
     assert not list(tmp_path.iterdir())
+
+
+def test_describe_has_no_number_of_parameters_where_the_data_decide_it(tmp_path, capsys):
+    table.run(visdial_table5.get_config(), tmp_path / "work", "describe")
+    sizes = {line.partition(" (")[0]: line.partition("): ")[2] for line in capsys.readouterr().out.splitlines()[1:]}
+    assert sizes["no CCA"] == "0 parameters (0.0M): none 0"
+    assert sizes["CCA-AQ"] == "2,144 parameters (0.0M): aq 2,144"  # 32 eigenvalues, two views of 32 x 33 numbers
+    assert sizes["CCA-AQI"].endswith("- parameters, which the data decide: aqi")

@@ -62,6 +62,7 @@ def test_runs_of_other_videos_are_refused(write, tmp_path, capsys):
         (["--videos=0", "--out=a.png"], "1 or more"),
         (["--out=a.pdf"], "ends in .png"),
         (["--out=a.png"], "holds no captioning run"),
+        (["--out=missing/a.png"], "there is no folder missing"),
     ],
 )
 def test_what_cannot_be_drawn_is_told(arguments, said, tmp_path, monkeypatch, capsys):
@@ -71,7 +72,35 @@ def test_what_cannot_be_drawn_is_told(arguments, said, tmp_path, monkeypatch, ca
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("text", ["", "{", "[1]\n", '{"video_id": "v", "en": {"n_best": []}}\n'])
+def test_a_picture_cannot_take_a_folders_place_or_go_where_nothing_can_be_written(write, tmp_path, monkeypatch, capsys):
+    run = str(write("run", {"v": "a dog"}))
+    (tmp_path / "sheet.png").mkdir()
+    assert caption_sheet.main([run, f"--out={tmp_path / 'sheet.png'}"]) == 2
+    assert "is a folder: name a file in it" in capsys.readouterr().err
+
+    def refuse(*arguments):
+        raise PermissionError(13, "Permission denied", "elsewhere")
+
+    monkeypatch.setattr(caption_sheet, "draw_sheet", refuse)
+    assert caption_sheet.main([run, f"--out={tmp_path / 'other.png'}"]) == 2
+    assert "other.png: cannot be written (Permission denied)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[1]\n",
+        "[" * 100_000,
+        '{"video_id": "v", "en": {"n_best": []}}\n',
+        '{"video_id": ["v"]}\n',
+        '{"video_id": 7, "en": {"n_best": [{"text": "a"}], "references": ["b"]}}\n',
+        '{"video_id": "v", "en": {"n_best": [{"text": 1}], "references": ["b"]}}\n',
+        '{"video_id": "v", "en": {"n_best": [{"text": "a"}], "references": [null]}}\n',
+        '{"video_id": "v", "en": {"n_best": [{"text": "a"}], "references": "ab"}}\n',
+    ],
+)
 def test_what_is_no_captioning_run_is_named(text, tmp_path):
     path = tmp_path / "predictions.jsonl"
     path.write_text(text, encoding="utf-8")

@@ -47,7 +47,7 @@ def test_the_summary_has_figures_intervals_and_the_papers_beside(make_ranked):
     assert fields["MRR"][1:] == ["0.1978", "[0.1877,", "0.2074]"]
     assert "NDCG" not in fields
     assert fields["number of these answers"][-2:] == ["15.60", "12.30"]
-    assert fields["annotated, no candidate of relevance 1, %"][-2:] == ["-", "18.15"]
+    assert not any("annotated, no candidate" in line for line in lines)  # nothing is annotated here
     assert "vectors     ppmi-svd" in lines
     assert "Words without a vector: 1.2% of the questions', 5.0% of the answers' distinct ones." in lines
     assert any(line.startswith("Paper: ") and "look swapped" in line for line in lines)
@@ -59,10 +59,23 @@ def test_the_summary_has_figures_intervals_and_the_papers_beside(make_ranked):
 
 
 def test_the_papers_clusters_are_those_of_its_own_model(make_ranked):
-    lines = ranking_summary(make_ranked("none"), [], "runs/cca").splitlines()
+    lines = ranking_summary(make_ranked("none", no_full_relevance=48.0), [], "runs/cca").splitlines()
     fields = {line.split("  ")[0]: line.split() for line in lines if line}
     assert fields["number of these answers"][-2:] == ["15.60", "-"]
-    assert fields["annotated, no candidate of relevance 1, %"][-1] == "18.15"
+    assert fields["annotated, no candidate of relevance 1, %"][-2:] == ["48.00", "18.15"]
+
+
+def test_an_analysis_that_was_not_made_has_no_rows(make_ranked):
+    result = make_ranked("nn_aq", no_full_relevance=48.0)
+    del result["metrics"]["size"]
+    text = ranking_summary(result, [], "runs/cca")
+    assert "annotated, no candidate of relevance 1" in text
+    assert "around the ground truth" not in text
+    assert "number of these answers" not in text
+    del result["metrics"]["no_full_relevance"]
+    text = ranking_summary(result, [], "runs/cca")
+    assert "The candidate sets" not in text
+    assert "Paper:" not in text
 
 
 def write(folder, result, name=""):

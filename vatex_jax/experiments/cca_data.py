@@ -7,6 +7,7 @@ Dimension legend
 
 import dataclasses
 import hashlib
+import os
 from collections.abc import Callable
 
 import ml_collections
@@ -19,9 +20,12 @@ from vatex_jax.data.sources import Source, open_source
 from vatex_jax.errors import ConfigError, DataError
 from vatex_jax.text.learned_vectors import learn_vectors
 from vatex_jax.text.sentences import build_vocabulary
-from vatex_jax.text.vectors import WordVectors, load_vectors
+from vatex_jax.text.vectors import GLOVE_PACKAGE, WordVectors, load_vectors
 
 Report = Callable[[str], object]
+
+LEARNED = "learned"
+"""The source of word vectors that are learned from the training split's text."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,11 +91,7 @@ def load_cca_data(config: ml_collections.ConfigDict, report: Report, *, judged: 
         ConfigError: no such data set or word vectors.
         DataError: the data cannot be read, or hold nothing to train on or to rank.
     """
-    if not config.vectors.source:
-        raise ConfigError(
-            "config.vectors.source is empty: give --config.vectors.source=/path/to/wiki.en.bin (FastText), a .vec or "
-            "GloVe text file, glove-6b-50d (a package), or learned."
-        )
+    check_vectors(config.vectors.source)
     source = open_source(config.data.name, config.data.data_dir or None, report)
     train = read_dialogues(source, "train")
     test = _test_split(source, config.data.test_split, judged)
@@ -129,6 +129,21 @@ def load_cca_data(config: ml_collections.ConfigDict, report: Report, *, judged: 
     )
 
 
+def check_vectors(source: str) -> None:
+    """Refuses, before any data are read, what names no word vectors.
+
+    Raises:
+        ConfigError: `source` is empty, or neither a name of vectors nor a file; with what it can be.
+    """
+    if source in (LEARNED, GLOVE_PACKAGE) or os.path.isfile(source):
+        return
+    wrong = "empty" if not source else f"{source!r}, which names no vectors, and there is no such file"
+    raise ConfigError(
+        f"config.vectors.source is {wrong}. It can be the path of a FastText model (/path/to/wiki.en.bin), of a .vec "
+        f"or GloVe text file, {GLOVE_PACKAGE} (a package), or {LEARNED} (from the training text)."
+    )
+
+
 def _test_split(source: Source, name: str, judged: bool) -> Dialogues:
     if name:
         return read_dialogues(source, name)
@@ -154,7 +169,7 @@ def _word_vectors(config: ml_collections.ConfigDict, train: Dialogues) -> WordVe
     wanted = config.vectors
     text = _training_text(train)
     vocabulary = build_vocabulary(text, wanted.min_count)
-    if wanted.source != "learned":
+    if wanted.source != LEARNED:
         return load_vectors(wanted.source, vocabulary, wanted.special)
     return learn_vectors(
         text,

@@ -72,10 +72,16 @@ def describe(config: ml_collections.ConfigDict) -> None:
                 count = importlib.import_module(EXPERIMENTS[one.experiment]).parameters(one)
                 counts.setdefault(direction, {})[variant] = count
         for direction, by_variant in counts.items():
-            where = "" if direction is None else f", {direction}"
-            models = ", ".join(f"{variant} {count:,}" for variant, count in by_variant.items())
-            total = sum(by_variant.values())
-            print(f"{row.label}{where}: {total:,} parameters ({total / 1e6:.1f}M): {models}")
+            print(f"{row.label}{'' if direction is None else f', {direction}'}: {_sizes(by_variant)}")
+
+
+def _sizes(counts: dict[str, int | None]) -> str:
+    """A row's models and their parameters, in all and each; None is a number that only the data tell."""
+    if None in counts.values():
+        return f"- parameters, which the data decide: {', '.join(counts)}"
+    total = sum(counts.values())
+    models = ", ".join(f"{variant} {count:,}" for variant, count in counts.items())
+    return f"{total:,} parameters ({total / 1e6:.1f}M): {models}"
 
 
 def planned(config: ml_collections.ConfigDict) -> Iterator[tuple[str, ml_collections.ConfigDict]]:

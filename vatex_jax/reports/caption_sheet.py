@@ -90,26 +90,46 @@ def read_predictions(path: Path) -> dict[str, dict[str, Any]]:
     """
     try:
         records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-        found = {record["video_id"]: record for record in records}
+        found = {_text(record["video_id"]): record for record in records}
         for record in records:
             for value in record.values():
                 if isinstance(value, dict):
-                    value["n_best"][0]["text"], value["references"]
+                    _text(value["n_best"][0]["text"])
+                    if not isinstance(value["references"], list):
+                        raise TypeError(f"{value['references']!r:.40} is no list of references")
+                    for reference in value["references"]:
+                        _text(reference)
     except FileNotFoundError as error:
         raise DataError(f"{path.parent} holds no captioning run: there is no {path.name}.") from error
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror or error}).") from error
-    except (ValueError, KeyError, TypeError, IndexError) as error:
+    except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
         raise DataError(f"{path}: not the predictions of a captioning run ({error!r}).") from error
     if not found:
         raise DataError(f"{path}: holds no video.")
     return found
 
 
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r:.40} is no text")
+    return value
+
+
 def origin_of(run: Path) -> str:
     """What data a run's outputs are of, as its results.json has it; empty where there is none yet."""
     path = run / results.FILE_NAME
     return origin(results.read(path)["dataset"]) if path.exists() else ""
+
+
+def _check_out(path: Path) -> None:
+    """Refuses, before captions are read and drawn, a place that no picture can be written to."""
+    if path.suffix != ".png":
+        raise ConfigError(f"--out={path}: the picture is a PNG, so name a file that ends in .png.")
+    if path.is_dir():
+        raise ConfigError(f"--out={path} is a folder: name a file in it, for example {path / 'captions.png'}.")
+    if not path.parent.is_dir():
+        raise ConfigError(f"--out={path}: there is no folder {path.parent}. Make it, or name another place.")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -124,8 +144,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if chosen.videos < 1:
             raise ConfigError(f"--videos={chosen.videos}: it must be 1 or more.")
-        if chosen.out.suffix != ".png":
-            raise ConfigError(f"--out={chosen.out}: the picture is a PNG, so name a file that ends in .png.")
+        _check_out(chosen.out)
         names = [run.name for run in chosen.runs]
         if len(set(names)) < len(names):
             names = [str(run) for run in chosen.runs]
@@ -137,6 +156,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
     except VatexError as error:
         print(f"error: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:  # what could not be read is a DataError already
+        print(f"error: --out={chosen.out}: cannot be written ({error.strerror or error}).", file=sys.stderr)
         return 2
     print(chosen.out)
     return 0

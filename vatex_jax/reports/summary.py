@@ -109,17 +109,16 @@ def ranking_summary(result: dict[str, Any], examples: Sequence[Mapping[str, Any]
         [False, True, True],
     )  # fmt: skip
     analysis = [
-        [title, NO_FIGURE if name not in metrics else f"{metrics[name]:.2f}", _section3(result["variant"], name)]
+        [title, f"{metrics[name]:.2f}", _section3(result["variant"], name)]
         for name, title in _CANDIDATE_SETS.items()
+        if name in metrics  # nearest neighbours correlate no answers, and some data sets have no annotations
     ]
     gaps = ", ".join(f"{metrics[f'{what}/out_of_vocabulary']:.1f}% of the {what}'" for what in ("questions", "answers"))
     parts = [
         f"{result['experiment']} {result['variant']} on {data['name']} {data['version']}, {data['split']} split, "
         f"{metrics['questions']:,.0f} questions\n{kind(data)}",
         f"Ranks of the ground truth among the candidates (chance: MR 50.5)\n\n{grid}",
-        "The candidate sets (section 3.2)\n\n"
-        + text_grid(["", "here", "paper (VisDial)"], analysis, [False, True, True]),
-        f"Paper: {published.tables()['visdial_section3']['caption'].partition('. ')[2]}",
+        *_candidate_sets(analysis),
         "\n".join(f"{name.removeprefix('model/'):<12}{text}" for name, text in result["signature"].items()),
         f"Words without a vector: {gaps} distinct ones.",
     ]
@@ -142,6 +141,15 @@ _CANDIDATE_SETS = {
     "train/rejected_ground_truth": "the same in train: ground truth of relevance 0, %",
 }
 NO_FIGURE = "-"
+
+
+def _candidate_sets(rows: list[list[str]]) -> list[str]:
+    if not rows:
+        return []
+    return [
+        "The candidate sets (section 3.2)\n\n" + text_grid(["", "here", "paper (VisDial)"], rows, [False, True, True]),
+        f"Paper: {published.tables()['visdial_section3']['caption'].partition('. ')[2]}",
+    ]
 
 
 def _section3(variant: str, name: str) -> str:

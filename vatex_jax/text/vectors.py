@@ -110,8 +110,8 @@ def load_fasttext(path: str | os.PathLike, vocabulary: Vocabulary, special: str 
         DataError: the file is missing or not a FastText model.
     """
     wanted = list(_wanted(vocabulary, special))
+    _check_fasttext_size(path)  # first: a file that is not there is no reason to install anything
     fasttext = _import("gensim.models.fasttext", "FastText .bin models", "gensim", "fasttext")
-    _check_fasttext_size(path)
     try:
         model = fasttext.load_facebook_vectors(os.fspath(path))
     except (OSError, ValueError, AssertionError, EOFError, MemoryError, NotImplementedError, struct.error) as error:

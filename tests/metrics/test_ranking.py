@@ -124,6 +124,17 @@ def test_permutations_follow_the_scores_and_break_ties_at_random():
     np.testing.assert_array_equal(found, ranking.rank_permutations(scores, seed=0))
 
 
+def test_statistics_are_sums_over_each_dialogues_questions():
+    """Ranks 1 and 3 of dialogue 7, 2 of dialogue 4, which comes first; one question of 7 has an NDCG."""
+    values = ranking.expected_metrics(np.array([0, 1, 2]), np.array([1, 1, 1]))
+    found = ranking.statistics(np.array([7, 4, 7]), values, np.array([np.nan, np.nan, 0.25]))
+    assert ranking.STATISTICS == ("questions", "mr", "r@1", "r@5", "r@10", "mrr", "annotated", "ndcg")
+    np.testing.assert_allclose(found, [[1, 2, 0, 100, 100, 1 / 2, 0, 0], [2, 4, 100, 200, 200, 4 / 3, 1, 0.25]])
+    np.testing.assert_array_equal(ranking.sums_of(found, "mr"), [[2, 1], [4, 2]])
+    np.testing.assert_array_equal(ranking.sums_of(found, "ndcg"), [[0, 0], [0.25, 1]])
+    assert ranking.mean_of_sums(np.array([[6.0, 3.0], [1.0, 4.0]])).tolist() == [2.0, 0.25]
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [

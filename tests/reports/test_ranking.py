@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from vatex_jax.reports import cells, plots, published, results, tables
+from vatex_jax.reports.item_statistics import RANKING
 from vatex_jax.reports.summary import ranking_summary
 
 METRICS = {
@@ -83,52 +84,100 @@ def write(folder, result, name=""):
 
 
 def test_the_table_shows_a_runs_own_interval_and_four_places_where_they_matter(tmp_path, make_ranked):
-    write(tmp_path, make_ranked("aq"))
-    write(tmp_path, make_ranked("none", mr=40.0))
+    write(tmp_path, make_ranked("aq", vectors="wiki.en.bin"))
+    write(tmp_path, make_ranked("none", vectors="wiki.en.bin", mr=40.0))
     table = tables.TABLES["visdial_table5"]
     (block,) = cells.blocks(table, cells.load_runs([tmp_path]))
     header, rows = tables.main_grid(table, block)
     by_label = {row[0]: dict(zip(header[1:], row[1:], strict=True)) for row in rows}
-    assert len(by_label) == 5
-    ours = by_label["CCA-AQ (FastText or learned)"]
+    assert list(by_label) == ["no CCA (FastText)", "CCA-AQ (FastText)"]  # what nobody ran is left out
+    ours = by_label["CCA-AQ (FastText)"]
     assert ours["MR: ours"] == "17.30 [16.76, 17.85]"
     assert ours["MR: paper (VisDial)"] == "17.07"
     assert ours["MRR: ours"] == "0.1978 [0.1877, 0.2074]"
     assert ours["MRR: paper (VisDial)"] == "0.2845"
     assert ours["NDCG: ours"] == "missing"  # nothing is annotated here
-    assert by_label["no CCA (FastText or learned)"]["MR: paper (VisDial)"] == "-"  # the paper has it on v0.9 alone
-    assert by_label["NN-AQ (FastText or learned)"]["MR: ours"] == "missing"
+    assert by_label["no CCA (FastText)"]["MR: paper (VisDial)"] == "-"  # the paper has it on v0.9 alone
     _, gaps = tables.gap_grid(table, block)
-    assert ["CCA-AQ (FastText or learned)", "MR", "-22.70"] in [gap[:3] for gap in gaps]
-    assert ["CCA-AQ (FastText or learned)", "MRR", "+0.0000"] in [gap[:3] for gap in gaps]
+    assert ["CCA-AQ (FastText)", "no CCA (FastText)", "MR", "-22.70"] in [gap[:4] for gap in gaps]
+    assert ["CCA-AQ (FastText)", "no CCA (FastText)", "MRR", "+0.0000"] in [gap[:4] for gap in gaps]
+
+
+def test_learned_vectors_have_rows_of_their_own_without_the_papers_figures_beside(tmp_path, make_ranked):
+    write(tmp_path, make_ranked("aq"))
+    write(tmp_path, make_ranked("nn_aq"))
+    table = tables.TABLES["visdial_table5"]
+    (block,) = cells.blocks(table, cells.load_runs([tmp_path]))
+    header, rows = tables.main_grid(table, block)
+    shown = {row[0]: dict(zip(header[1:], row[1:], strict=True)) for row in rows}
+    assert list(shown) == ["NN-AQ (learned)", "CCA-AQ (learned)"]
+    assert shown["CCA-AQ (learned)"]["MR: ours"] == "17.30 [16.76, 17.85]"
+    assert {row[name] for row in shown.values() for name in header if "paper" in name} == {"-"}
+    text = tables.render(table, [block], "text")
+    assert "paper (VisDial)" not in text  # a column without a figure
+    (line,) = [line for line in text.splitlines() if line.startswith("The paper's ")]
+    assert line == (
+        "The paper's CCA-AQ, FastText (VisDial): MR 17.07, R@1 16.18, R@5 40.18, R@10 55.35, MRR 0.2845, NDCG 0.3493."
+    )
 
 
 def test_vectors_and_features_have_rows_of_their_own_beside_the_papers(tmp_path, make_ranked):
     write(tmp_path, make_ranked("aq", vectors="/data/glove.42B.300d.txt"), "a")
     write(tmp_path, make_ranked("aqi", vectors="glove-6b-50d", images="vgg19"), "b")
     write(tmp_path, make_ranked("aqi", vectors="/glove/wiki.en.bin"), "c")
+    write(tmp_path, make_ranked("nn_aqi", vectors="/glove/wiki.en.bin", images="vgg16"), "d")
     table = tables.TABLES["visdial_table5"]
     (block,) = cells.blocks(table, cells.load_runs([tmp_path]))
     header, rows = tables.main_grid(table, block)
     place = 1 + header[1:].index("MR: paper (VisDial)")
-    shown = {row[0]: (row[1].split(" ")[0], row[place]) for row in rows}
-    assert shown["CCA-AQ (GloVe)"] == ("17.30", "16.60")
-    assert shown["CCA-AQI (Q) (vgg19 GloVe)"] == ("17.30", "19.29")
-    assert shown["CCA-AQI (Q) (resnet34 FastText or learned)"] == ("17.30", "19.25")
-    assert shown["CCA-AQ (FastText or learned)"] == ("missing", "17.07")
-    assert "CCA-AQI (Q) (vgg16 GloVe)" not in shown
+    assert {row[0]: (row[1].split(" ")[0], row[place]) for row in rows} == {
+        "CCA-AQ (GloVe)": ("17.30", "16.60"),
+        "CCA-AQI (Q) (vgg19 GloVe)": ("17.30", "19.29"),
+        "CCA-AQI (Q) (resnet34 FastText)": ("17.30", "19.25"),
+        "NN-AQI (vgg16 FastText)": ("17.30", "-"),
+    }
+
+
+def test_rows_are_compared_with_no_cca_on_the_same_vectors_over_dialogues(tmp_path, make_ranked):
+    """Two dialogues, of one and of two questions; what is printed is worked out from their ranks."""
+    base = np.array([[1, 30, 0, 0, 0, 0.1, 0, 0], [2, 60, 0, 0, 0, 0.2, 0, 0]], float)
+    better = base.copy()
+    better[:, 1] = 20, 40
+    for vectors, mr in (("learned", 30.0), ("wiki.en.bin", 31.0)):
+        for variant, own, statistics in (("none", mr, base), ("aq", 20.0, better)):
+            write(tmp_path, make_ranked(variant, vectors=vectors, mr=own), f"{variant}-{vectors}")
+            if vectors == "learned":
+                RANKING.write(tmp_path / f"{variant}-{vectors}", statistics)
+    table = tables.TABLES["visdial_table5"]
+    (block,) = cells.blocks(table, cells.load_runs([tmp_path]))
+    header, gaps = tables.gap_grid(table, block)
+    fasttext, learned = (dict(zip(header, gap, strict=True)) for gap in gaps if gap[2] == "MR")
+    assert (fasttext["from"], fasttext["difference"]) == ("no CCA (FastText)", "-11.00")
+    assert fasttext["95% over dialogues"] == "-"
+    assert (learned["from"], learned["difference"]) == ("no CCA (learned)", "-10.00")
+    assert learned["95% over dialogues"] == "[-10.00, -10.00]"  # ten ranks a question, whichever are drawn
+    text = tables.render(table, [block], "text")
+    assert "Difference from the row that is named\n" in text
+    assert "over the seeds" not in text.partition("Difference")[2].partition("Ours")[0]
 
 
 def test_versions_of_visdial_have_tables_of_their_own(tmp_path, make_ranked):
-    write(tmp_path, make_ranked("none", name="visdial/v0.9"))
+    write(tmp_path, make_ranked("none", name="visdial/v0.9", vectors="wiki.en.bin"))
     runs = cells.load_runs([tmp_path])
     assert cells.blocks(tables.TABLES["visdial_table5"], runs) == []
     table = tables.TABLES["visdial_table5_v09"]
     (block,) = cells.blocks(table, runs)
-    row = next(row for row in table.rows if row.label == "no CCA (FastText or learned)")
-    assert len(block.cells["no CCA (FastText or learned)", "MR"]) == 1
+    row = table.row("no CCA (FastText)")
+    assert len(block.cells["no CCA (FastText)", "MR"]) == 1
     assert [table.paper(row, column) for column in table.columns] == [57.18, 4.13, 9.67, 13.89, 0.0837]
     assert "v0.9" in tables.render(table, [block], "text")
+
+
+def test_every_row_of_the_paper_without_a_model_of_dialogue_has_its_row():
+    """Section "CCA" of Table 5: what is named by variant, vectors and features."""
+    named = {row.published for name in ("visdial_table5", "visdial_table5_v09") for row in tables.TABLES[name].rows}
+    for name in published.tables()["visdial_table5"]["rows"]:
+        assert (name in named) == (name.split("/")[1] in ("nn_aq", "nn_aqi", "none", "aq", "aqi"))
 
 
 def test_published_ranks_are_ranks():

@@ -12,6 +12,8 @@ from vatex_jax.errors import DataError
 from vatex_jax.metrics import coco
 from vatex_jax.metrics.significance import paired_bootstrap
 from vatex_jax.reports import cells, results, tables
+from vatex_jax.reports.comparisons import compare
+from vatex_jax.reports.item_statistics import BLEU
 
 TABLE = tables.TABLES["vatex_table5"]
 REAL = {"name": "vatex", "simulated": False, "fingerprint": "beef"}
@@ -28,7 +30,7 @@ def add_run(tmp_path, make_result):
             path / "results.json", make_result(variant=variant, seed=seed, metrics={"bleu4": bleu4}, **changes)
         )
         if statistics is not None:
-            np.save(path / cells.STATISTICS_NAME, statistics)
+            np.save(path / BLEU.file, statistics)
         return path
 
     return add
@@ -97,7 +99,7 @@ def test_differences_come_with_both_tests(add_run, found):
     add_run("a3", "attention", 3, 90.0, statistics=counts(9))  # no partner: no part of the comparison
     (block,) = found()
     runs = [block.cells[row, "en2zh"] for row in ("+ LSTM video, attention (VMT)", "NMT without video")]
-    compared = cells.compare(*runs)
+    compared = compare(*runs)
     oracle = paired_bootstrap(np.stack([*better.values()]), np.stack([*base.values()]))
     assert compared["seeds"] == 3
     assert compared["difference"] == pytest.approx(5.0)
@@ -105,6 +107,7 @@ def test_differences_come_with_both_tests(add_run, found):
     header, (row,) = tables.gap_grid(TABLE, block)
     named = dict(zip(header, row, strict=True))
     assert named["difference"] == "+5.00"
+    assert named["from"] == "NMT without video"
     assert named["95% over seeds"] == "[+2.52, +7.48]"
     assert named["p (bootstrap)"] == f"{oracle['p']:.3f}"
     assert named["seeds"] == "3"
@@ -119,8 +122,12 @@ def test_without_statistics_or_with_one_seed_a_test_is_left_out(add_run, found):
     named = dict(zip(header, row, strict=True))
     assert named["difference"] == "+5.00"
     assert named.pop("% of it") == "125.0"
-    assert [named[name] for name in header[3:8] if name in named] == ["-"] * 4
-    assert cells.compare([], block.cells["NMT without video", "en2zh"]) is None
+    assert [named[name] for name in header[4:9] if name in named] == ["-"] * 4
+    text = tables.render(TABLE, [block], "text")
+    told = text.partition('Difference from "NMT without video"\n')[2].strip().split("\n\n")[0].splitlines()
+    assert told[0].split() == ["column", "difference", "%", "of", "it", "paper", "(VaTeX)"]
+    assert told[-1].split()[-4:] == ["en2zh", "+5.00", "125.0", "+2.27"]
+    assert compare([], block.cells["NMT without video", "en2zh"]) is None
 
 
 def test_a_copy_counts_once_and_a_contradiction_is_an_error(add_run, found):
@@ -193,23 +200,6 @@ def test_the_command_exits_with_2_and_says_what_to_do(tmp_path, capsys):
     (tmp_path / "results.json").write_text("{")
     assert tables.main([str(tmp_path), "--table=vatex_table5"]) == 2
     assert "results.json" in capsys.readouterr().err
-
-
-def test_statistics_that_are_none_are_an_error_that_names_the_file(add_run, found):
-    folder = add_run("one")
-    (block,) = found()
-    (run,) = block.cells["NMT without video", "en2zh"]
-    path = folder / cells.STATISTICS_NAME
-    for damaged in (np.zeros((3, 9), int), np.zeros((3, 10)), np.array({"a": 1}, object)):
-        np.save(path, damaged, allow_pickle=True)
-        with pytest.raises(DataError, match=cells.STATISTICS_NAME):
-            run.statistics()
-    path.write_bytes(b"\x93NUMPY")
-    with pytest.raises(DataError, match=cells.STATISTICS_NAME):
-        run.statistics()
-    path.write_bytes(b"")
-    with pytest.raises(DataError, match=cells.STATISTICS_NAME):
-        run.statistics()
 
 
 def test_a_run_without_the_metric_is_named(add_run, found, make_result):

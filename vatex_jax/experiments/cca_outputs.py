@@ -25,6 +25,7 @@ from vatex_jax.files import write_json_lines_whole, write_text_whole
 from vatex_jax.metrics import ranking
 from vatex_jax.metrics.significance import bootstrap_interval
 from vatex_jax.reference_sets.clusters import Described, describe_sets, sigma
+from vatex_jax.reports import item_statistics
 from vatex_jax.reports.cells import origin
 from vatex_jax.reports.plots import rank_histogram
 
@@ -64,22 +65,25 @@ class Output:
         relevance = self.data.test.relevance[self.data.turns.dialogue[self.annotated]]
         return ranking.ndcg(self.scores[self.annotated], relevance)
 
+    @functools.cached_property
+    def statistics(self) -> Float[np.ndarray, "dialogues sums"]:
+        """The metrics' sums by dialogue: the rounds of one are about the same image, so they are drawn together."""
+        ndcg = np.full(len(self.data.turns), np.nan)
+        ndcg[self.annotated] = self.ndcg
+        return ranking.statistics(self.data.turns.dialogue, ranking.expected_metrics(*self.positions), ndcg)
+
 
 def metrics(config: ml_collections.ConfigDict, output: Output) -> dict[str, float]:
-    """All metrics, with 95% bootstrap intervals over dialogues: the rounds of one are about the same image."""
+    """All metrics, with 95% bootstrap intervals over dialogues."""
     data = output.data
     found = ranking.retrieval_metrics(output.scores, data.gt_index)
-    values = ranking.expected_metrics(*output.positions)
-    dialogues = {name: data.turns.dialogue for name in values}
     defined = ~np.isnan(output.ndcg)
     if len(output.annotated):
         found["annotated"], found["undefined_ndcg"] = float(len(defined)), float((~defined).sum())
     if defined.any():
         found["ndcg"] = ranking.mean_ndcg(output.ndcg)[0]
-        values["ndcg"] = output.ndcg[defined]
-        dialogues["ndcg"] = data.turns.dialogue[output.annotated[defined]]
-    for name, one in values.items():
-        found[f"{name}_low"], found[f"{name}_high"] = _interval(one, dialogues[name], config)
+    for name in (name for name in ranking.METRICS if name in found):
+        found[f"{name}_low"], found[f"{name}_high"] = _interval(output.statistics, name, config)
     found["questions"] = float(len(data.turns))
     found["questions/out_of_vocabulary"] = 100.0 * data.question_gaps
     found["answers/out_of_vocabulary"] = 100.0 * data.answer_gaps
@@ -157,7 +161,10 @@ def signature(config: ml_collections.ConfigDict, data: CCAData, components: int)
 
 
 def write_files(folder: Path, config: ml_collections.ConfigDict, output: Output, ranks: bool) -> Sequence[str]:
-    """predictions.jsonl, generations.json where there are any, and ranks.json; returns their names."""
+    """predictions.jsonl, generations.json where there are any, and ranks.json; returns their names.
+
+    Where all answers are known also the statistics that paired tests against other runs need.
+    """
     data, names = output.data, ["predictions.jsonl"]
     write_json_lines_whole(folder / names[0], predictions(output, range(len(data.turns))))
     image_ids = data.test.image_ids[data.turns.dialogue]
@@ -165,6 +172,8 @@ def write_files(folder: Path, config: ml_collections.ConfigDict, output: Output,
         texts = [[data.answer_texts[answer] for answer in row] for row in output.generations]
         write_generations(folder / "generations.json", image_ids, data.turns.round, texts)
         names.append("generations.json")
+    if (data.gt_index >= 0).all():
+        item_statistics.RANKING.write(folder, output.statistics)
     if ranks:
         permutations = ranking.rank_permutations(output.scores, config.seed)
         write_ranks(folder / "ranks.json", image_ids, data.turns.round, permutations)
@@ -210,9 +219,7 @@ def draw_figures(figures: Path, output: Output, result: dict[str, Any]) -> None:
     rank_histogram(shares, figures / "ranks.png", note)
 
 
-def _interval(values: np.ndarray, dialogues: np.ndarray, config: ml_collections.ConfigDict) -> tuple[float, float]:
-    _, ids = np.unique(dialogues, return_inverse=True)
-    statistics = np.stack([np.bincount(ids, values), np.bincount(ids).astype(np.float64)], axis=1)
-    return bootstrap_interval(
-        statistics, lambda summed: summed[:, 0] / summed[:, 1], config.eval.bootstrap_samples, config.seed
-    )
+def _interval(statistics: np.ndarray, metric: str, config: ml_collections.ConfigDict) -> tuple[float, float]:
+    sums = ranking.sums_of(statistics, metric)
+    asked = sums[:, 1] > 0  # few dialogues are annotated
+    return bootstrap_interval(sums[asked], ranking.mean_of_sums, config.eval.bootstrap_samples, config.seed)

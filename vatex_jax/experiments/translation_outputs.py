@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-import io
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,11 @@ from vatex_jax.data.batching import assemble
 from vatex_jax.data.examples import ParallelText
 from vatex_jax.experiments.decoded import Decoded, beam_search_of, decoding_signature, make_split_decoder, n_best
 from vatex_jax.experiments.translation_data import TranslationData, world_answers
-from vatex_jax.files import write_bytes_whole, write_json_lines_whole, write_json_whole
+from vatex_jax.files import write_json_lines_whole, write_json_whole
 from vatex_jax.metrics import bleu
 from vatex_jax.metrics.significance import bootstrap_interval
 from vatex_jax.models.translator import Translator, decoding
-from vatex_jax.reports.cells import STATISTICS_NAME
+from vatex_jax.reports import item_statistics
 from vatex_jax.reports.summary import translation_summary
 from vatex_jax.text.vocabulary import PAD
 
@@ -135,9 +134,7 @@ def _place(output: Output, row: int) -> tuple[str, int]:
 
 def write_statistics(folder: Path, output: Output) -> None:
     """What paired tests against other runs need."""
-    buffer = io.BytesIO()
-    np.save(buffer, output.statistics.astype(np.int32), allow_pickle=False)
-    write_bytes_whole(folder / STATISTICS_NAME, buffer.getvalue())
+    item_statistics.BLEU.write(folder, output.statistics)
 
 
 def draw(figures: Path, output: Output, model: Translator, params: Any, note: str) -> None:

@@ -8,7 +8,7 @@ Dimension legend
     n  questions      c  candidates (100 in VisDial)
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from jaxtyping import Float, Int, Real
@@ -16,6 +16,11 @@ from jaxtyping import Float, Int, Real
 from vatex_jax.errors import DataError
 
 RECALLS = (1, 5, 10)
+
+METRICS = ("mr", *(f"r@{k}" for k in RECALLS), "mrr", "ndcg")
+
+STATISTICS = ("questions", *METRICS[:-1], "annotated", "ndcg")
+"""Columns of `statistics`: numbers of questions, each followed by the sums of metrics over them."""
 
 _ROWS = 16_384  # of 100 candidates in float64: 13 MB an array
 
@@ -108,6 +113,38 @@ def mean_ndcg(values: Float[np.ndarray, "n"]) -> tuple[float, int]:
     if undefined.all():
         raise DataError("ndcg: no question has a relevant candidate.")
     return float(values[~undefined].mean()), int(undefined.sum())
+
+
+def statistics(
+    dialogues: Int[np.ndarray, "n"], values: Mapping[str, Float[np.ndarray, "n"]], ndcg: Float[np.ndarray, "n"]
+) -> Float[np.ndarray, "d s"]:
+    """The sums of the metrics of each dialogue's questions, from which those of any choice of dialogues follow.
+
+    Args:
+        dialogues: the number of each question's dialogue; rows come in the order of these numbers.
+        values: of each question, as `expected_metrics` gives them.
+        ndcg: of each question, NaN where there is none.
+
+    Returns:
+        a column for each of `STATISTICS`.
+    """
+    _, ids = np.unique(dialogues, return_inverse=True)
+    annotated = ~np.isnan(ndcg)
+    sums = {name: np.bincount(ids, values[name]) for name in METRICS[:-1]}
+    sums |= {"questions": np.bincount(ids), "annotated": np.bincount(ids, annotated)}
+    sums |= {"ndcg": np.bincount(ids, np.where(annotated, ndcg, 0.0))}
+    return np.stack([sums[name] for name in STATISTICS], axis=1).astype(np.float64)
+
+
+def sums_of(statistics: Real[np.ndarray, "d s"], metric: str) -> Real[np.ndarray, "d 2"]:
+    """Of `statistics` the sums of one metric, and the numbers of questions they are over."""
+    count = "annotated" if metric == "ndcg" else "questions"
+    return statistics[:, [STATISTICS.index(metric), STATISTICS.index(count)]]
+
+
+def mean_of_sums(sums: Float[np.ndarray, "... 2"]) -> Float[np.ndarray, "..."]:
+    """The metric of some dialogues from their `sums_of`, added up."""
+    return np.asarray(sums[..., 0] / sums[..., 1])
 
 
 def rank_distribution(

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
-from jaxtyping import Float, Int, Real
+from jaxtyping import Float, Real
 from scipy.special import stdtr, stdtrit
 
 from vatex_jax.errors import DataError
@@ -45,8 +45,8 @@ def bootstrap_interval(
 
 
 def paired_bootstrap(
-    a: Int[np.ndarray, "n_a k"] | Int[np.ndarray, "seeds_a n_a k"],
-    b: Int[np.ndarray, "n_b k"] | Int[np.ndarray, "seeds_b n_b k"],
+    a: Real[np.ndarray, "n_a k"] | Real[np.ndarray, "seeds_a n_a k"],
+    b: Real[np.ndarray, "n_b k"] | Real[np.ndarray, "seeds_b n_b k"],
     metric: Metric = bleu_from_statistics,
     samples: int = 1000,
     seed: int = 0,

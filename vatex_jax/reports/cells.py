@@ -7,14 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from vatex_jax.errors import DataError
-from vatex_jax.metrics.bleu import STATISTICS
-from vatex_jax.metrics.significance import paired_bootstrap, paired_t, t_interval
+from vatex_jax.metrics.significance import t_interval
 from vatex_jax.reports import published, results
-
-STATISTICS_NAME = "bleu_statistics.npy"
 
 DECODED = "decoded"
 """Folder below a run's that holds its outputs decoded in other ways; no table counts them as runs of their own."""
@@ -34,13 +29,17 @@ Where = dict[str, Any]
 class Row:
     """A row: its label, what its results hold, and the paper's row (None: not in the paper).
 
-    An optional row is shown only where something was run.
+    An optional row is shown only where something was run. `baseline` is the label of the row that it is compared with,
+    the table's where empty. `kindred` is the paper's row of the same model on other inputs: its figures are told below
+    the table, never beside ours.
     """
 
     label: str
     where: Where
     published: str | None = None
     optional: bool = False
+    baseline: str = ""
+    kindred: str | None = None
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,15 @@ class Table:
 
     @property
     def base(self) -> Row:
-        return next((row for row in self.rows if row.label == self.baseline), self.rows[0])
+        return self.row(self.baseline) or self.rows[0]
+
+    def row(self, label: str) -> Row | None:
+        """Returns the row of that label."""
+        return next((row for row in self.rows if row.label == label), None)
+
+    def base_of(self, row: Row) -> Row:
+        """Returns the row that a row is compared with."""
+        return self.row(row.baseline) or self.base
 
     def paper(self, row: Row, column: Column) -> float | None:
         """Returns the paper's figure, None where it has none."""
@@ -103,24 +110,6 @@ class Run:
     @property
     def seed(self) -> int:
         return self.result["seed"]
-
-    def statistics(self) -> np.ndarray | None:
-        """Returns the BLEU statistics [n, 10] saved beside the result, None where there are none.
-
-        Raises:
-          DataError: where the file is not what `metrics.bleu.sufficient_statistics` returns.
-        """
-        path = self.folder / STATISTICS_NAME
-        if not path.exists():
-            return None
-        try:
-            loaded = np.load(path, allow_pickle=False)
-        except (OSError, ValueError, EOFError) as error:
-            raise DataError(f"{path}: cannot be read: {error}") from error
-        array = isinstance(loaded, np.ndarray)
-        if not array or loaded.ndim != 2 or loaded.shape[1] != STATISTICS or loaded.dtype.kind not in "iu":
-            raise DataError(f"{path}: must hold BLEU statistics, an array of integers [sentences, {STATISTICS}]")
-        return loaded
 
 
 @dataclass(frozen=True)
@@ -231,28 +220,6 @@ def mean_and_half_width(runs: Sequence[Run], metric: str) -> tuple[float, float]
     return t_interval(scores(runs, metric)) if runs else (math.nan, math.nan)
 
 
-def compare(rows_a: Sequence[Run], rows_b: Sequence[Run], metric: str = "bleu4") -> dict[str, float] | None:
-    """Compares two cells over the seeds both have; None where they have none in common.
-
-    Returns:
-      `seeds` in common; `difference` (mean of a - b), `low`, `high`, `p` of the paired t-test over seeds (NaN for one
-      seed); `percent`, a in percent of b seed by seed, and `percent_half_width`, where every b is above 0; and, for
-      `bleu4` where every run has its statistics, `bootstrap_difference`, `bootstrap_low`, `bootstrap_high`,
-      `bootstrap_p` over sentences, all seeds' outputs taken together.
-    """
-    by_seed_a, by_seed_b = ({run.seed: run for run in rows} for rows in (rows_a, rows_b))
-    common = sorted(by_seed_a.keys() & by_seed_b.keys())
-    if not common:
-        return None
-    a, b = [by_seed_a[seed] for seed in common], [by_seed_b[seed] for seed in common]
-    compared = {"seeds": float(len(common)), **paired_t(scores(a, metric), scores(b, metric)), **_share(a, b, metric)}
-    counts = [[run.statistics() for run in rows] for rows in (a, b)] if metric == "bleu4" else [[None]]
-    if any(array is None for rows in counts for array in rows):
-        return compared
-    over_sentences = paired_bootstrap(_stack(a, counts[0]), _stack(b, counts[1]))
-    return {**compared, **{f"bootstrap_{name}": value for name, value in over_sentences.items()}}
-
-
 def parameters(block: Block, row: Row) -> int | None:
     """Returns how many parameters a row's models have together, None where one of its cells is empty.
 
@@ -262,15 +229,6 @@ def parameters(block: Block, row: Row) -> int | None:
     if not all(filled):
         return None
     return sum({run.result["variant"]: run.result["parameters"] for cell in filled for run in cell}.values())
-
-
-def _share(a: Sequence[Run], b: Sequence[Run], metric: str) -> dict[str, float]:
-    """Mean over seeds of a / b in percent, and half its 95% t-interval; nothing where a b is not above 0."""
-    pairs = list(zip(scores(a, metric), scores(b, metric), strict=True))
-    if any(base <= 0 for _, base in pairs):
-        return {}
-    mean, half = t_interval([100.0 * value / base for value, base in pairs])
-    return {"percent": mean, "percent_half_width": half}
 
 
 def signatures(block: Block, column: Column) -> dict[str, str]:
@@ -342,12 +300,3 @@ def _at(value: Any, path: list[str]) -> Any:
             return None
         value = value[key]
     return value
-
-
-def _stack(runs: Sequence[Run], counts: Sequence[np.ndarray]) -> np.ndarray:
-    for run, array in zip(runs, counts, strict=True):
-        if len(array) != len(counts[0]):
-            raise DataError(
-                f"{run.folder / STATISTICS_NAME}: {len(array)} sentences, but {runs[0].folder} has {len(counts[0])}"
-            )
-    return np.stack(counts)

@@ -4,7 +4,7 @@
 
 One block a data set, never two in one column. A cell is the mean over seeds with its 95% t-interval; the paper's figure
 stands beside it in a column of its own. Under each block every row is compared with one of them. A table is described
-by data (`TABLES`), so another one is a few lines more.
+by data (`table_list`), so another one is a few lines more.
 """
 
 import argparse
@@ -14,7 +14,6 @@ import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from vatex_jax.errors import DataError, VatexError
 from vatex_jax.metrics.bleu import format_signature
@@ -25,7 +24,6 @@ from vatex_jax.reports.cells import (
     Row,
     Table,
     blocks,
-    compare,
     kind,
     load_runs,
     mean_and_half_width,
@@ -34,111 +32,16 @@ from vatex_jax.reports.cells import (
     shown_rows,
     signatures,
 )
+from vatex_jax.reports.comparisons import compare
 from vatex_jax.reports.grid import markdown_grid, text_grid
+from vatex_jax.reports.item_statistics import kind_of
+from vatex_jax.reports.table_list import TABLES
 
 MISSING = "missing"
 _CSV_HEADER = ("table", "dataset", "version", "split", "fingerprint", "kind", "row", "column", "metric", "seeds",
                "mean", "half_width_95", "paper", "parameters")  # fmt: skip
 GRID_COLUMNS = 4  # of a table beside one another; more go below
 NONE = "-"  # there cannot be a figure, for example the paper's for a row it does not have
-
-TABLES = {
-    "vatex_table5": Table(
-        title="Video-guided machine translation, BLEU-4",
-        published="vatex_table5",
-        experiment="translation",
-        rows=(
-            Row("NMT without video", {"variant": "none"}, "none"),
-            Row("+ average video feature", {"variant": "average"}, "average"),
-            Row("+ LSTM video, no attention", {"variant": "final"}, "final"),
-            Row("+ LSTM video, attention (VMT)", {"variant": "attention"}, "attention"),
-            Row("shuffled video (control)", {"variant": "shuffled"}),
-        ),
-        columns=tuple(
-            Column(direction, {"config.direction": direction}, "bleu4", f"{direction}/bleu4")
-            for direction in ("en2zh", "zh2en")
-        ),
-    ),
-}
-
-
-def _one_of(*values: str) -> Callable[[Any], bool]:
-    return lambda value: value in values
-
-
-def _knows(language: str) -> Callable[[Any], bool]:
-    return lambda languages: isinstance(languages, (list, tuple)) and language in languages
-
-
-TABLES["vatex_table4"] = Table(
-    title="Multilingual video captioning",
-    published="vatex_table4",
-    experiment="captioning",
-    rows=(
-        Row("Base w/o WT (two models)", {"variant": _one_of("base_en_untied", "base_zh_untied")}, "base_untied"),
-        Row("Base (two models)", {"variant": _one_of("base_en", "base_zh")}, "base"),
-        Row("Shared Enc", {"variant": "shared_enc"}, "shared_encoder"),
-        Row("Shared Enc-Dec", {"variant": "shared_enc_dec"}, "shared_encoder_decoder"),
-        Row("shuffled video (control)", {"variant": "shuffled"}),
-    ),
-    columns=tuple(
-        Column(f"{language} {title}", {"config.model.languages": _knows(language)}, *[f"{language}/{metric}"] * 2)
-        for language in ("en", "zh")
-        for metric, title in (("bleu4", "BLEU-4"), ("meteor", "METEOR"), ("rouge_l", "ROUGE-L"), ("cider", "CIDEr"))
-    ),
-    baseline="Base (two models)",
-    parameters="parameters_million",
-    sheet=True,
-)
-
-
-_RANKING = (("mr", "MR", 2), ("r@1", "R@1", 2), ("r@5", "R@5", 2), ("r@10", "R@10", 2), ("mrr", "MRR", 4),
-            ("ndcg", "NDCG", 4))  # fmt: skip
-# variant, its label, whether the vectors are GloVe's, image features: the paper's rows, and no CCA with GloVe vectors.
-_RANKERS = (
-    ("nn_aq", "NN-AQ", False, ""),
-    ("nn_aq", "NN-AQ", True, ""),
-    ("nn_aqi", "NN-AQI", False, "resnet34"),
-    ("nn_aqi", "NN-AQI", True, "vgg16"),
-    ("none", "no CCA", False, ""),
-    ("none", "no CCA", True, ""),
-    ("aq", "CCA-AQ", False, ""),
-    ("aq", "CCA-AQ", True, ""),
-    ("aqi", "CCA-AQI (Q)", False, "resnet34"),
-    ("aqi", "CCA-AQI (Q)", True, "vgg16"),
-    ("aqi", "CCA-AQI (Q)", True, "vgg19"),
-)
-
-
-def _visdial_table5(version: str, of_version: Callable[[Any], bool], metrics: Sequence[tuple[str, str, int]]) -> Table:
-    """Appendix A's rows that rank without a model of dialogue, by the vectors and image features they have."""
-    rows = []
-    for variant, label, glove, images in _RANKERS:
-        where = {"variant": variant, "config.data.name": of_version, "config.vectors.source": _is_glove(glove)}
-        where |= {"config.data.image_features": images} if images else {}
-        features = " ".join(filter(None, (images, "GloVe" if glove else "FastText or learned")))
-        name = "/".join([version or "v1.0", variant, *([images or "glove"] if glove else [])])
-        rows.append(Row(f"{label} ({features})", where, name, optional=glove))
-    return Table(
-        title=f"Ranking by CCA and nearest neighbours{version and f', VisDial {version}'}",
-        published="visdial_table5",
-        experiment="cca",
-        rows=tuple(rows),
-        columns=tuple(
-            Column(title, {}, metric, metric, places, optional=metric == "ndcg") for metric, title, places in metrics
-        ),
-        baseline="no CCA (FastText or learned)",
-        source="VisDial",
-    )
-
-
-def _is_glove(wanted: bool) -> Callable[[Any], bool]:
-    """Whether word vectors are GloVe's goes by the name of their source; learned ones stand where FastText's do."""
-    return lambda source: ("glove" in str(source).rpartition("/")[2].lower()) == wanted
-
-
-TABLES["visdial_table5"] = _visdial_table5("", lambda name: name != "visdial/v0.9", _RANKING)
-TABLES["visdial_table5_v09"] = _visdial_table5("v0.9", lambda name: name == "visdial/v0.9", _RANKING[:-1])
 
 
 def render(table: Table, found: Sequence[Block], form: str) -> str:
@@ -172,22 +75,23 @@ def side_by_side(header: list[str], rows: list[list[str]]) -> Iterator[tuple[lis
 
 
 def gap_grid(table: Table, block: Block) -> tuple[list[str], list[list[str]]]:
-    """Returns header and rows comparing every row with the baseline, where both have seeds in common."""
-    header = ["", "column", "difference", "95% over seeds", "p (paired t)", "% of it", "95% over sentences"]
+    """Returns header and rows comparing every row with its baseline, where both have seeds in common."""
+    items = next((kind.items for column in table.columns if (kind := kind_of(column.metric))), "items")
+    header = ["", "from", "column", "difference", "95% over seeds", "p (paired t)", "% of it", f"95% over {items}"]
     header += ["p (bootstrap)", "seeds", f"paper ({table.source})"]
-    first, rows = table.base, []
+    rows = []
     for column in table.columns:
         for row in shown_rows(table, block):
-            if row is first:
-                continue
-            runs, base = block.cells[row.label, column.label], block.cells[first.label, column.label]
-            compared = compare(runs, base, column.metric)
+            base = table.base_of(row)
+            runs, bases = block.cells[row.label, column.label], block.cells[base.label, column.label]
+            compared = compare(runs, bases, column.metric) if row is not base else None
             if compared is None:
                 continue
-            ours, theirs = table.paper(row, column), table.paper(first, column)
+            ours, theirs = table.paper(row, column), table.paper(base, column)
             gap = NONE if ours is None or theirs is None else f"{ours - theirs:+.{column.places}f}"
             difference = f"{compared['difference']:+.{column.places}f}"
-            rows.append([row.label, column.label, difference, *_tests(compared), gap])
+            tests = _tests(compared, column.places)
+            rows.append([row.label, base.label, column.label, difference, *tests, gap])
     return header, rows
 
 
@@ -218,19 +122,55 @@ def _block_text(table: Table, block: Block, form: str) -> str:
     draw = markdown_grid if form == "markdown" else text_grid
     header, rows = main_grid(table, block)
     parts = [f"Data: {block.label}"]
-    parts += [draw(head, lines, [False] + [True] * (len(head) - 1)) for head, lines in side_by_side(header, rows)]
-    header, gaps = gap_grid(table, block)
-    if gaps:
-        parts += [
-            f'Difference from "{table.base.label}", over the seeds both have',
-            draw(header, gaps, [False, False] + [True] * (len(header) - 2)),
-        ]
+    for head, lines in (_filled(*grid) for grid in side_by_side(header, rows)):
+        parts.append(draw(head, lines, [False] + [True] * (len(head) - 1)))
+    parts += _gap_texts(*gap_grid(table, block), draw)
     notes = [
         "Ours: mean over seeds, +- half the 95% t-interval (number of seeds); in brackets the run's own 95% interval."
     ]
     notes += [f"Paper: {published.tables()[table.published]['source']}, its own data and tokens."]
-    notes += _signature_notes(table, block)
+    notes += _kindred_notes(table, block) + _signature_notes(table, block)
     return "\n\n".join([*parts, ("  \n" if form == "markdown" else "\n").join(notes)])
+
+
+def _filled(header: list[str], rows: list[list[str]]) -> tuple[list[str], list[list[str]]]:
+    """A grid without the columns in which no row has a figure."""
+    kept = [place for place in range(len(header)) if place == 0 or any(row[place] != NONE for row in rows)]
+    return [header[place] for place in kept], [[row[place] for place in kept] for row in rows]
+
+
+def _gap_texts(header: list[str], gaps: list[list[str]], draw: Callable[..., str]) -> list[str]:
+    """The comparison with a heading that says what need not stand in every line: one baseline, one seed."""
+    bases, seeds = ({row[header.index(name)] for row in gaps} for name in ("from", "seeds"))
+    if not gaps:
+        return []
+    base = f'"{min(bases)}"' if len(bases) == 1 else "the row that is named"
+    several = seeds != {"1"}
+    said = {"from"} if len(bases) == 1 else set()
+    said |= set() if several else {"seeds"}
+    kept = [place for place, name in enumerate(header) if name not in said]
+    header, gaps = _filled([header[place] for place in kept], [[row[place] for place in kept] for row in gaps])
+    texts = 1 + header.index("column")
+    return [
+        f"Difference from {base}{', over the seeds both have' if several else ''}",
+        draw(header, gaps, [False] * texts + [True] * (len(header) - texts)),
+    ]
+
+
+def _kindred_notes(table: Table, block: Block) -> list[str]:
+    """The paper's figures of rows that have other inputs than ours, a line each."""
+    notes = []
+    for row in shown_rows(table, block):
+        figures = [
+            f"{column.label} {figure:.{column.places}f}"
+            for column in table.columns
+            if row.kindred and column.published
+            and (figure := published.figure(table.published, row.kindred, column.published)) is not None
+        ]  # fmt: skip
+        if figures:
+            label = published.tables()[table.published]["rows"][row.kindred]["label"]
+            notes.append(f"The paper's {label} ({table.source}): {', '.join(figures)}.")
+    return notes
 
 
 def _signature_notes(table: Table, block: Block) -> list[str]:
@@ -281,24 +221,24 @@ def _paper_text(figure: float | None, places: int) -> str:
     return NONE if figure is None else f"{figure:.{places}f}"
 
 
-def _tests(compared: dict[str, float]) -> list[str]:
+def _tests(compared: dict[str, float], places: int) -> list[str]:
     over_seeds = [NONE, NONE]
     if compared["seeds"] > 1:
-        over_seeds = [_interval(compared["low"], compared["high"]), _p(compared["p"])]
+        over_seeds = [_interval(compared["low"], compared["high"], places), _p(compared["p"])]
     share = f"{compared['percent']:.1f}" if "percent" in compared else NONE
     if "percent" in compared and compared["seeds"] > 1:
         share += f" +- {compared['percent_half_width']:.1f}"
-    over_sentences = [NONE, NONE]
+    over_items = [NONE, NONE]
     if "bootstrap_p" in compared:
-        over_sentences = [
-            _interval(compared["bootstrap_low"], compared["bootstrap_high"]),
+        over_items = [
+            _interval(compared["bootstrap_low"], compared["bootstrap_high"], places),
             _p(compared["bootstrap_p"]),
         ]
-    return [*over_seeds, share, *over_sentences, f"{compared['seeds']:.0f}"]
+    return [*over_seeds, share, *over_items, f"{compared['seeds']:.0f}"]
 
 
-def _interval(low: float, high: float) -> str:
-    return f"[{low:+.2f}, {high:+.2f}]"
+def _interval(low: float, high: float, places: int) -> str:
+    return f"[{low:+.{places}f}, {high:+.{places}f}]"
 
 
 def _p(p: float) -> str:

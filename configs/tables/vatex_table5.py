@@ -4,7 +4,8 @@
     python run_experiment.py --config=configs/tables/vatex_table5.py:en2zh     # one direction
     python run_experiment.py --config=configs/tables/vatex_table5.py:paper     # published sizes, real VaTeX: GPU days
 
-Another world: --config.run.data.name=vatex_sim/default-w9. Runs found in results/vatex_table5 are not run again.
+Another world: --config.run.data.name=vatex_sim/default-w9. Runs found in results/vatex_table5 are not run again;
+those of real data are kept in the work folder.
 """
 
 import ml_collections
@@ -27,5 +28,5 @@ def get_config(spec: str = "") -> ml_collections.ConfigDict:
     config.run = vmt.get_config("paper" if paper else "")
     config.run.eval.figures = False
     config.rows = ml_collections.ConfigDict({variant: vmt.row(variant) for variant in vmt.VARIANTS})
-    config.results_dir = "results/vatex_table5"
+    config.results_dir = ""  # empty: results/vatex_table5 for simulated data, else the work folder
     return config

@@ -2,11 +2,13 @@
 
     python run_experiment.py --config=configs/tables/visdial_table5.py   # simulated data: ten seconds
     python run_experiment.py --config=configs/tables/visdial_table5.py:v1.0 --config.run.vectors.source=wiki.en.bin
-    python run_experiment.py --config=configs/tables/visdial_table5.py:v0.9 --config.run.vectors.source=wiki.en.bin
+    python run_experiment.py --config=configs/tables/visdial_table5.py:v1.0-text --config.run.vectors.source=wiki.en.bin
 
 `v1.0` and `v0.9` are real VisDial, built with image features; `v1.0-text` and `v0.9-text` leave out the rows that look
-at images, for a data set without them. Ranking has no seeds: intervals are over dialogues. The paper's figures are of
-the test server (v1.0), ours of validation.
+at images, for a data set without them. These have the published settings; naming real VisDial in the default's
+`config.run.data.name` keeps those of the simulated worlds. Ranking has no seeds: intervals and comparisons are over
+dialogues. The paper's figures are of the test server (v1.0), ours of validation. Results of simulated data are kept in
+results/visdial_table5 and not run again, those of real data in the work folder; --config.results_dir names another.
 """
 
 import ml_collections
@@ -34,5 +36,5 @@ def get_config(spec: str = "") -> ml_collections.ConfigDict:
     config.rows = ml_collections.ConfigDict(
         {name: {"generation": {"generations": generated if name == "aq" else 0}} for name in variants}
     )
-    config.results_dir = "results/visdial_table5"
+    config.results_dir = ""  # empty: results/visdial_table5 for simulated data, else the work folder
     return config

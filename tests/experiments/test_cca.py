@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 import subprocess
 import sys
 import warnings
@@ -12,6 +13,7 @@ import pytest
 
 from configs import cca as configs
 from tfds_builders.build import build
+from tfds_builders.visdial import visdial_dataset_builder
 from vatex_jax.cca.cca import fit
 from vatex_jax.data.dialogues import NONE, Dialogues
 from vatex_jax.data.sources import Source
@@ -21,12 +23,14 @@ from vatex_jax.experiments import cca, rankers
 from vatex_jax.experiments import cca_outputs as outputs
 from vatex_jax.experiments.cca_data import CCAData, Turns, load_cca_data
 from vatex_jax.experiments.cca_outputs import annotation_faults
-from vatex_jax.reports import cells, results, tables
+from vatex_jax.metrics import ranking
+from vatex_jax.reports import cells, item_statistics, results, tables
 from vatex_jax.text.sentences import tokenize
 from vatex_jax.text.vectors import WordVectors
 from vatex_jax.text.vocabulary import Vocabulary
 
 ROOT = Path(__file__).resolve().parents[2]
+DUMMY_DATA = Path(visdial_dataset_builder.__file__).parent / "dummy_data"
 
 
 def small(variant="aq"):
@@ -66,6 +70,10 @@ def test_every_variant_ranks_and_says_how(variant, tmp_path, capsys):
         shares = np.array([float(line.split(",")[1]) for line in table[1:]])
         assert (len(shares), shares @ np.arange(1, 101)) == (100, pytest.approx(metrics["mr"], abs=1e-3))
     assert (tmp_path / "run" / "generations.json").exists() == (variant == "aq")
+    statistics = item_statistics.RANKING.read(tmp_path / "run")
+    assert len(statistics) == 8
+    for name in ("mr", "ndcg"):
+        assert ranking.mean_of_sums(ranking.sums_of(statistics, name).sum(axis=0)) == pytest.approx(metrics[name])
     assert "SIMULATED" in capsys.readouterr().out
     assert ("cluster_correlation" in metrics) == (not variant.startswith("nn"))
 
@@ -149,6 +157,26 @@ def test_a_model_is_not_used_by_a_run_of_other_settings_that_was_cut_short(tmp_p
                 cca.run(config, tmp_path / "run", "train_and_evaluate")
     with pytest.raises(CheckpointError, match="settings are not those that the model there was fitted with"):
         cca.run(other, tmp_path / "run", "evaluate")
+
+
+def test_vectors_that_are_not_there_leave_no_folder(tmp_path):
+    config = small()
+    config.vectors.source = str(tmp_path / "wiki.en.bin")
+    with pytest.raises(ConfigError, match="no such file"):
+        cca.run(config, tmp_path / "run", "train_and_evaluate")
+    assert not list(tmp_path.iterdir())
+
+
+def test_learned_vectors_on_real_data_are_not_taken_for_the_papers(tmp_path):
+    build("visdial", manual_dir=DUMMY_DATA, data_dir=tmp_path, report=lambda line: None)
+    config, said = small("none"), []
+    config.vectors.dimension = 3
+    config.data.update({"name": "visdial/v1.0", "data_dir": str(tmp_path)})
+    load_cca_data(config, said.append, judged=True)
+    assert any("note: word vectors of 3 numbers are learned" in line for line in said)
+    said.clear()
+    load_cca_data(small(), said.append, judged=True)
+    assert not any(line.startswith("note") for line in said)
 
 
 def test_a_folder_with_another_run_is_refused(tmp_path):
@@ -240,6 +268,31 @@ def test_warnings_of_others_stay_warnings(capsys):
 
 def test_describes_count_is_the_models(tmp_path):
     assert cca.run(small(), tmp_path / "run", "train_and_evaluate")["parameters"] == cca.parameters(small())
+
+
+def test_a_table_of_real_data_without_images_stops_before_its_first_run(tmp_path):
+    """As users run it: nothing is left, and the variant that the error names plans the other rows alone."""
+    environ = os.environ | {"VATEX_JAX_DATA": str(tmp_path / "tfds")}
+    build("visdial", manual_dir=DUMMY_DATA, data_dir=tmp_path / "tfds", report=lambda line: None)
+
+    def table(spec: str, *flags: str) -> subprocess.CompletedProcess:
+        command = [sys.executable, str(ROOT / "run_experiment.py"), f"--config={ROOT}/configs/tables/{spec}", *flags]
+        return subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
+
+    for spec, *flags in (
+        ("visdial_table5.py", "--config.run.data.name=visdial/v1.0"),
+        ("visdial_table5.py:v1.0", "--config.run.vectors.source=learned"),
+    ):
+        done = table(spec, *flags)
+        assert done.returncode == 2
+        assert "aqi, nn_aqi: visdial/v1.0 was built without image features" in done.stderr
+        assert "visdial_table5.py:v1.0-text" in done.stderr
+        assert "Traceback" not in done.stderr
+        assert [path.name for path in tmp_path.iterdir()] == ["tfds"]
+    done = table("visdial_table5.py:v1.0-text")
+    assert "aq, nn_aq, none: config.vectors.source is empty" in done.stderr
+    assert "--config.run.FIELD" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["tfds"]
 
 
 @pytest.mark.slow

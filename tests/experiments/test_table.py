@@ -12,7 +12,7 @@ import pytest
 from configs import captioning
 from configs.tables import vatex_table4, vatex_table5, visdial_table5
 from vatex_jax.data.sources import current_version
-from vatex_jax.errors import ConfigError
+from vatex_jax.errors import ConfigError, DataError
 from vatex_jax.experiments import EXPERIMENTS, table
 from vatex_jax.metrics import coco
 from vatex_jax.reports import results
@@ -90,6 +90,38 @@ def test_results_of_two_versions_of_a_data_set_are_not_mixed(config, runs, tmp_p
     with pytest.raises(ConfigError, match=r"0\.9\.0, which is \d.*--overwrite"):
         table.run(config, tmp_path / "work", "train_and_evaluate")
     assert runs == []
+
+
+def test_results_of_the_bundled_worlds_are_kept_with_the_repository_and_others_in_the_work_folder(
+    config, runs, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    config.results_dir, config.seeds = "", (0,)
+    table.run(config, tmp_path / "work", "train_and_evaluate")
+    assert (tmp_path / "results" / "vatex_table5" / "vatex_sim" / "en2zh-none-seed0" / "results.json").exists()
+    config.run.data.name = "vatex/i3d"
+    runs.clear()
+    for _ in range(2):  # found again there
+        table.run(config, tmp_path / "work", "train_and_evaluate")
+    assert len(runs) == 5
+    assert (tmp_path / "work" / "vatex-i3d" / "en2zh-none-seed0" / "results.json").exists()
+    assert [path.name for path in (tmp_path / "results" / "vatex_table5").iterdir()] == ["vatex_sim"]
+
+
+def test_what_rows_lack_is_told_before_the_first_run(config, runs, monkeypatch, tmp_path):
+    def check_inputs(one):
+        if one.variant in ("average", "final"):
+            raise DataError("no video, see config.data.name")
+
+    monkeypatch.setattr(sys.modules["pretended"], "check_inputs", check_inputs, raising=False)
+    with pytest.raises(ConfigError, match=r"(?s)average, final: no video.*--config\.run\.FIELD"):
+        table.run(config, tmp_path / "work", "train_and_evaluate")
+    assert (runs, list(tmp_path.iterdir())) == ([], [])
+    monkeypatch.setattr(sys.modules["pretended"], "check_inputs", lambda one: None)
+    table.run(config, tmp_path / "work", "train_and_evaluate")
+    assert len(runs) == 10
+    monkeypatch.setattr(sys.modules["pretended"], "check_inputs", check_inputs)
+    table.run(config, tmp_path / "work", "train_and_evaluate")  # what is there already lacks nothing
 
 
 def test_another_world_is_kept_apart(config, runs, tmp_path):

@@ -17,7 +17,7 @@ from vatex_jax.cca.generation import NEGATIVE
 from vatex_jax.errors import CheckpointError, ConfigError
 from vatex_jax.experiments import cca_outputs as outputs
 from vatex_jax.experiments import rankers
-from vatex_jax.experiments.cca_data import LEARNED, CCAData, load_cca_data
+from vatex_jax.experiments.cca_data import LEARNED, CCAData, check_vectors, load_cca_data, open_inputs
 from vatex_jax.experiments.workdir import locked, open_workdir, outputs_folder
 from vatex_jax.files import read_json, write_json_whole
 from vatex_jax.reports import results
@@ -45,6 +45,7 @@ def run(config: ml_collections.ConfigDict, workdir: Path, mode: str, overwrite: 
     if mode == "describe":
         describe(config)
         return None
+    check_vectors(config.vectors.source)  # before a folder is made
     started = time.monotonic()
     again = mode != "train_and_evaluate"
     workdir = open_workdir(
@@ -91,6 +92,17 @@ def warnings_as_notes() -> Iterator[None]:
 
         warnings.showwarning = show
         yield
+
+
+def check_inputs(config: ml_collections.ConfigDict) -> None:
+    """Raises what a run would raise for lack of word vectors, of the data set or of its image features.
+
+    Raises:
+        ConfigError: a field is wrong.
+        DataError: the data set is not what the variant needs.
+    """
+    check(config)
+    open_inputs(config, lambda line: None)
 
 
 def check(config: ml_collections.ConfigDict) -> None:

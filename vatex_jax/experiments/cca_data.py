@@ -8,7 +8,8 @@ Dimension legend
 import dataclasses
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import ml_collections
 import numpy as np
@@ -91,12 +92,16 @@ def load_cca_data(config: ml_collections.ConfigDict, report: Report, *, judged: 
         ConfigError: no such data set or word vectors.
         DataError: the data cannot be read, or hold nothing to train on or to rank.
     """
-    check_vectors(config.vectors.source)
-    source = open_source(config.data.name, config.data.data_dir or None, report)
+    source = open_inputs(config, report)
     train = read_dialogues(source, "train")
     test = _test_split(source, config.data.test_split, judged)
     report(f"ranking the {test.name} split")
     words = _word_vectors(config, train)
+    if config.vectors.source == LEARNED and not source.simulated:
+        report(
+            f"note: word vectors of {words.dimension} numbers are learned from the training text; the paper's are "
+            "FastText's, of 300 (configs/cca.py:paper has its settings)."
+        )
     question_texts, (of_train, of_test) = distinct_sentences(train.question_table, test.question_table)
     questions = embed_sentences(question_texts, words, config.vectors.max_tokens)
     answers = embed_sentences(train.answer_table, words, config.vectors.max_tokens)
@@ -127,6 +132,37 @@ def load_cca_data(config: ml_collections.ConfigDict, report: Report, *, judged: 
         answer_gaps=answers.unknown_share + answers.missing_share,
         fingerprint=_fingerprint(train, words),
     )
+
+
+def open_inputs(config: ml_collections.ConfigDict, report: Report) -> Source:
+    """Opens the data set, after a look at what can be told to be missing without reading it whole.
+
+    Raises:
+        ConfigError: no such data set or word vectors.
+        DataError: the data set is not built, or was built without the image features that the variant needs.
+    """
+    check_vectors(config.vectors.source)
+    source = open_source(config.data.name, config.data.data_dir or None, report)
+    if config.variant in ("aqi", "nn_aqi") and not source.read("train", _image_size):
+        raise without_images(source)
+    return source
+
+
+def without_images(source: Source) -> DataError:
+    """The error of a data set without image features, with what to do."""
+    base, _, version = source.name.partition("/")
+    text = f"visdial_table5.py:{version}-text" if base == "visdial" else ""
+    return DataError(
+        f"{source.name} was built without image features, which this variant needs ({source.folder}). Build it anew: "
+        f"tfds_builders/build.py {source.name} --manual_dir=FOLDER --image_features=PATH --overwrite. Or leave images "
+        "out: the variants aq, none and nn_aq need none"
+        + (f"; configs/tables/{text} is the table of these, at the published settings." if text else ".")
+    )
+
+
+def _image_size(records: Sequence[Mapping[str, Any]]) -> int:
+    """Of the first image's features, and so of all; 1 where others have to say that these are no dialogues."""
+    return np.size(records[0].get("image", 1)) if len(records) else 1
 
 
 def check_vectors(source: str) -> None:

@@ -14,8 +14,7 @@ from vatex_jax.cca.cca import CCA, fit, fit_pairs, unit_rows
 from vatex_jax.cca.covariance import Rows
 from vatex_jax.cca.neighbours import nearest_images, neighbours
 from vatex_jax.cca.retrieval import correlations, negative_distances, score_candidates
-from vatex_jax.errors import DataError
-from vatex_jax.experiments.cca_data import CCAData
+from vatex_jax.experiments.cca_data import CCAData, without_images
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,10 +86,7 @@ def _canonical_answers(config: ml_collections.ConfigDict, data: CCAData) -> tupl
 def _training_images(data: CCAData) -> np.ndarray:
     """By training dialogue."""
     if not data.train.images.shape[1] or not data.test.images.shape[1]:
-        raise DataError(
-            f"{data.source.name} was built without image features, which this variant needs: build it with "
-            "--image_features, or choose a variant without images (aq, none, nn_aq)."
-        )
+        raise without_images(data.source)
     return data.train.images
 
 

@@ -11,10 +11,11 @@ from typing import Any
 import ml_collections
 
 from vatex_jax.data.sources import current_version
-from vatex_jax.errors import ConfigError
+from vatex_jax.errors import ConfigError, VatexError
 from vatex_jax.experiments import EXPERIMENTS
 from vatex_jax.experiments.workdir import differences
 from vatex_jax.reports import caption_sheet, cells, results, tables
+from vatex_jax.reports.item_statistics import KINDS
 
 MODES = ("train_and_evaluate", "describe")
 OTHER_FOLDER = "Give another --config.results_dir, or run the table anew with --overwrite."
@@ -23,8 +24,8 @@ OTHER_FOLDER = "Give another --config.results_dir, or run the table anew with --
 def run(config: ml_collections.ConfigDict, workdir: Path, mode: str, overwrite: bool = False) -> dict[str, Any] | None:
     """Runs what is missing of a table and prints it.
 
-    A finished run's results.json and BLEU statistics are copied to `config.results_dir`/RUN; a run found there with the
-    same configuration is not run again.
+    A finished run's results.json and `item_statistics` are copied to RUN in the `kept_folder`; a run found there with
+    the same configuration is not run again. What runs lack is told before the first is started.
     """
     if mode not in MODES:
         raise ConfigError(f"--mode={mode} has no meaning for a table: it must be one of {', '.join(MODES)}.")
@@ -32,15 +33,13 @@ def run(config: ml_collections.ConfigDict, workdir: Path, mode: str, overwrite: 
         raise ConfigError(f"config.table is {config.get('table')!r}: there are {', '.join(tables.TABLES)}.")
     if not config.seeds or len(set(config.seeds)) < len(config.seeds) or min(config.seeds) < 0:
         raise ConfigError(f"config.seeds is {tuple(config.seeds)}: name one or more, each once, none negative.")
-    if not config.results_dir:
-        raise ConfigError("config.results_dir is empty: name the folder that keeps the table's results.")
-    runs = list(planned(config))
-    kept = Path(config.results_dir)
     if mode == "describe":
         describe(config)
         return None
+    runs, kept = list(planned(config)), kept_folder(config, workdir)
     missing = [(name, one) for name, one in runs if overwrite or not is_done(kept / name, one)]
     print(f"{len(runs)} runs: {len(runs) - len(missing)} are in {kept}, {len(missing)} to go.", flush=True)
+    _check_inputs([one for _, one in missing])
     for number, (name, one) in enumerate(missing, 1):
         print(f"\n[{number} of {len(missing)}] {name}", flush=True)
         started = time.monotonic()
@@ -58,6 +57,34 @@ def run(config: ml_collections.ConfigDict, workdir: Path, mode: str, overwrite: 
     if table.sheet:
         _draw_sheet(runs, workdir)
     return None
+
+
+def kept_folder(config: ml_collections.ConfigDict, workdir: Path) -> Path:
+    """Where a table's results are kept and looked for: `config.results_dir`, and where that is empty by the data.
+
+    Those of the bundled worlds are in results/TABLE, a part of this repository from which its README is made; those of
+    a person's own data stay in the work folder.
+    """
+    if config.results_dir:
+        return Path(config.results_dir)
+    bundled = config.run.data.name.partition("/")[0].endswith("_sim")
+    return Path("results", config.table) if bundled else workdir
+
+
+def _check_inputs(runs: Sequence[ml_collections.ConfigDict]) -> None:
+    """Raises ConfigError with what runs lack, for experiments that can tell beforehand; once for each row."""
+    lacking: dict[str, dict[str, None]] = {}
+    for one in {(one.variant, one.get("direction")): one for one in runs}.values():
+        check = getattr(importlib.import_module(EXPERIMENTS[one.experiment]), "check_inputs", None)
+        try:
+            if check is not None:
+                check(one)
+        except VatexError as error:
+            lacking.setdefault(str(error), {})[one.variant] = None
+    if lacking:
+        reasons = "\n".join(f"{', '.join(variants)}: {reason}" for reason, variants in lacking.items())
+        fields = "\nIn a table, fields of runs are set by --config.run.FIELD." if "config." in reasons else ""
+        raise ConfigError(f"Some rows cannot be run, so none is:\n{reasons}{fields}")
 
 
 def describe(config: ml_collections.ConfigDict) -> None:
@@ -136,8 +163,10 @@ def _draw_sheet(runs: Sequence[tuple[str, ml_collections.ConfigDict]], workdir: 
 
 
 def _keep(folder: Path, kept: Path) -> None:
+    if folder == kept:
+        return
     kept.mkdir(parents=True, exist_ok=True)
-    for name in (cells.STATISTICS_NAME, results.FILE_NAME):  # the result last: it says that the run is done
+    for name in (*(kind.file for kind in KINDS), results.FILE_NAME):  # the result last: it says that the run is done
         if (folder / name).exists():
             shutil.copyfile(folder / name, kept / f".{name}.partial")
             (kept / f".{name}.partial").replace(kept / name)

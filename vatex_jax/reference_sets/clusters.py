@@ -1,15 +1,46 @@
 """Which candidates answer a question as its ground truth does, from correlations (paper, section 4.2.2, appendix D).
 
+Four constructions: `human` (H), `sigma` (Sigma), `mean_shift` (M), `agglomerative` (G). Those from correlations C come
+in the forms of table 10:
+
+| form | of which C is | the set | table 10 |
+|---|---|---|---|
+| `others` (default) | the candidates but the ground truth | the best of them, and the ground truth | (A_gt, A~) |
+| `gt` | all candidates | those the ground truth is among | (A_gt, A), (Q, A)_gt |
+| `max` | all candidates | the best, which need not hold the ground truth | (Q, A)_max |
+
+The best are the cluster with the largest centre (M) or mean (G). Both methods make intervals of numbers, so that is the
+cluster of the largest correlation; it is also what Sigma counts down from.
+
+Computed in float64, a block of questions at a time, all blocks on all cores. The ground truths must be known: questions
+whose answer is hidden have no set.
+
 Dimension legend
-    n  questions      c  candidates (100 in VisDial)
+    n  questions      c  candidates (100 in VisDial)      r  questions of a block      m  candidates that C is of
 """
 
 import dataclasses
+import functools
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, Real
 
-from vatex_jax.errors import DataError
+from vatex_jax.errors import ConfigError, DataError
+from vatex_jax.reference_sets import mean_shift as shifting
+from vatex_jax.reference_sets import ward
+
+FORMS = ("others", "gt", "max")
+
+BANDS = ("around", "below", "from")
+"""Readings of Sigma's form `gt`, which the paper does not define: see `sigma`."""
+
+_ROWS = 1024  # of 100 numbers: a block's arrays stay in a core's cache
+
+Choose = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""From correlations [r, m] and the place of the one to start from [r] to those that belong with it: bool [r, m]."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -17,7 +48,7 @@ class Described:
     """Reference sets in numbers, a row a question.
 
     Attributes:
-        correlation: mean over the set, the ground truth's own 1 included.
+        correlation: mean over the set; with answers' correlations the ground truth's own 1 included.
         spread: standard deviation over the set (divisor one less than its size); NaN for a set of one.
         size: answers.
     """
@@ -27,32 +58,100 @@ class Described:
     size: Int[np.ndarray, "n"]
 
 
-def sigma(correlation: Float[np.ndarray, "n c"], gt_index: Int[np.ndarray, "n"]) -> Bool[np.ndarray, "n c"]:
-    """Sigma = {A: phi(A_gt, A) in [C_max - sigma, C_max]} and the ground truth (appendix D, "Simple").
-
-    C holds the correlations of the other candidates with the ground truth; sigma is their standard deviation with
-    divisor c - 2.
-
-    Args:
-        correlation: of each candidate with the ground truth; what stands at the ground truth itself is not looked at.
-        gt_index: place of the ground truth.
+def human(relevance: Real[np.ndarray, "n c"], gt_index: Int[np.ndarray, "n"]) -> Bool[np.ndarray, "n c"]:
+    """H = {A: rho(A) > 0} and the ground truth, which annotators may have rejected (section 3.2).
 
     Raises:
-        DataError: fewer than 3 candidates, which have no deviation.
+        DataError: a relevance is not a number, or a ground truth is none of the candidates.
     """
-    rows, others = _others(correlation, gt_index)
-    low = others.max(axis=1) - others.std(axis=1, ddof=1)
-    members = correlation >= low[:, None]
-    members[rows, gt_index] = True
+    _check(relevance, gt_index)
+    _finite(relevance, 0, "relevance")
+    members = relevance > 0
+    members[np.arange(len(members)), gt_index] = True
     return members
 
 
+def sigma(
+    correlations: Float[np.ndarray, "n c"],
+    gt_index: Int[np.ndarray, "n"],
+    form: str = "others",
+    band: str = "around",
+) -> Bool[np.ndarray, "n c"]:
+    """Sigma = {A: phi(A_gt, A) in [C_max - sigma, C_max]} and the ground truth (appendix D, "Simple").
+
+    sigma is the standard deviation of C with divisor m - 1.
+
+    Args:
+        correlations: of each candidate with the ground truth or the question; in the form `others`, what stands at the
+            ground truth itself is not looked at.
+        gt_index: place of the ground truth.
+        form: see the module.
+        band: in the form `gt`, which correlations belong with the ground truth's, C_gt. The paper says nothing, so:
+            `around` C_gt, a sigma either way; `below` it, [C_gt - sigma, C_gt], as with C_max; `from` C_gt - sigma up.
+            The other forms start from C_max, where all three are the same.
+
+    Raises:
+        DataError: fewer than 3 candidates, a correlation that is not finite, a ground truth that is none of them.
+        ConfigError: an unknown form or band.
+    """
+    if band not in BANDS:
+        raise ConfigError(f"reference sets: band {band!r} is unknown: one of {', '.join(BANDS)}.")
+    return _construct(functools.partial(_band, band=band), correlations, gt_index, form)
+
+
+def mean_shift(
+    correlations: Float[np.ndarray, "n c"], gt_index: Int[np.ndarray, "n"], form: str = "others"
+) -> Bool[np.ndarray, "n c"]:
+    """M: the best cluster of mean shift, and the ground truth (appendix D, "Meanshift").
+
+    The sets are those of scikit-learn's MeanShift as it comes, for every row whose set a change of C by 1e-12 leaves as
+    it is. Where a row's bandwidth comes out as 0 scikit-learn may raise; here each distinct correlation is a cluster.
+
+    Args:
+        correlations, gt_index, form: as in `sigma`.
+
+    Raises:
+        DataError, ConfigError: as in `sigma`.
+    """
+    return _construct(shifting.cluster_of, correlations, gt_index, form)
+
+
+def agglomerative(
+    correlations: Float[np.ndarray, "n c"], gt_index: Int[np.ndarray, "n"], clusters: int = 5, form: str = "others"
+) -> Bool[np.ndarray, "n c"]:
+    """G: the best of so many clusters by Ward's method, and the ground truth (appendix D, "Agglomerative").
+
+    The sets are those of scikit-learn's AgglomerativeClustering, with SciPy's choice where merges tie. Equal
+    correlations are never parted: a row that has no more distinct ones than clusters has one for each.
+
+    Args:
+        correlations, gt_index, form: as in `sigma`.
+        clusters: 1 or more; in the form `others` the ground truth is outside of them.
+
+    Raises:
+        DataError: as in `sigma`.
+        ConfigError: an unknown form, or no cluster.
+    """
+    if clusters < 1:
+        raise ConfigError(f"reference sets: {clusters} clusters cannot be made: 1 or more.")
+    return _construct(functools.partial(ward.cluster_of, clusters=clusters), correlations, gt_index, form)
+
+
 def describe_sets(
-    correlation: Float[np.ndarray, "n c"], members: Bool[np.ndarray, "n c"], gt_index: Int[np.ndarray, "n"]
+    correlation: Float[np.ndarray, "n c"],
+    members: Bool[np.ndarray, "n c"],
+    gt_index: Int[np.ndarray, "n"] | None = None,
 ) -> Described:
-    """Mean correlation, spread and size of each set (section 3.2.1; appendix D, table 10)."""
+    """Mean correlation, spread and size of each set (section 3.2.1; appendix D, table 10).
+
+    Args:
+        correlation: with the ground truth, or with the question.
+        members: the sets.
+        gt_index: where the ground truth's own correlation, 1, is to stand; None where all are with the question.
+    """
     values = correlation.astype(np.float64)
-    values[np.arange(len(values)), gt_index] = 1.0
+    if gt_index is not None:
+        values[np.arange(len(values)), gt_index] = 1.0
     size = members.sum(axis=1)
     mean = (values * members).sum(axis=1) / size
     squares = ((values - mean[:, None]) ** 2 * members).sum(axis=1)
@@ -60,11 +159,71 @@ def describe_sets(
     return Described(mean, spread, size)
 
 
-def _others(correlation: np.ndarray, gt_index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The numbers of the rows, and the correlations without the ground truth's [n, c - 1]."""
-    n, c = correlation.shape
-    if c < 3:
-        raise DataError(f"reference sets: {c} candidates are too few to have a standard deviation: 3 or more.")
-    kept = np.ones((n, c), bool)
-    kept[np.arange(n), gt_index] = False
-    return np.arange(n), correlation[kept].reshape(n, c - 1).astype(np.float64)
+def _band(values: Float[np.ndarray, "r m"], anchor: Int[np.ndarray, "r"], band: str) -> Bool[np.ndarray, "r m"]:
+    """Those within a standard deviation of the anchor."""
+    centre = values[np.arange(len(values)), anchor]
+    deviation = values.std(axis=1, ddof=1)
+    high = {"around": centre + deviation, "below": centre, "from": np.full(len(centre), np.inf)}[band]
+    return (values >= (centre - deviation)[:, None]) & (values <= high[:, None])
+
+
+def _construct(
+    choose: Choose, correlations: Float[np.ndarray, "n c"], gt_index: Int[np.ndarray, "n"], form: str
+) -> Bool[np.ndarray, "n c"]:
+    """The sets of all questions, a block at a time."""
+    if form not in FORMS:
+        raise ConfigError(f"reference sets: form {form!r} is unknown: one of {', '.join(FORMS)}.")
+    _check(correlations, gt_index)
+    if correlations.shape[1] < 3:
+        raise DataError(f"reference sets: {correlations.shape[1]} candidates are too few to compare: 3 or more.")
+    found = np.empty(correlations.shape, bool)
+
+    def task(first: int) -> None:
+        part = slice(first, first + _ROWS)
+        values = correlations[part].astype(np.float64)
+        if form == "others":
+            values[np.arange(len(values)), gt_index[part]] = 0.0  # not looked at, so it may be anything
+        _finite(values, first, "correlation")
+        found[part] = _sets(choose, values, gt_index[part], form)
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(task, range(0, len(found), _ROWS)))
+    return found
+
+
+def _sets(
+    choose: Choose, values: Float[np.ndarray, "r c"], gt_index: Int[np.ndarray, "r"], form: str
+) -> Bool[np.ndarray, "r c"]:
+    """The sets of a block."""
+    if form != "others":
+        return choose(values, gt_index if form == "gt" else values.argmax(axis=1))
+    r, c = values.shape
+    kept = np.ones((r, c), bool)
+    kept[np.arange(r), gt_index] = False
+    others = values[kept].reshape(r, c - 1)
+    members = np.ones((r, c), bool)
+    members[kept] = choose(others, others.argmax(axis=1)).ravel()
+    return members
+
+
+def _check(values: Real[np.ndarray, "n c"], gt_index: Int[np.ndarray, "n"]) -> None:
+    """Raises DataError where shapes or ground truths cannot be."""
+    n, c = values.shape
+    if gt_index.shape != (n,):
+        raise DataError(f"reference sets: {n} rows of candidates, but ground-truth indices {gt_index.shape}.")
+    outside = np.flatnonzero((gt_index < 0) | (gt_index >= c))
+    if len(outside):
+        raise DataError(
+            f"reference sets: row {outside[0]}: the ground truth is candidate {gt_index[outside[0]]}, but there are "
+            f"{c}, from 0. Leave out questions whose answer is hidden."
+        )
+
+
+def _finite(values: Real[np.ndarray, "r c"], first: int, what: str) -> None:
+    """Raises DataError for the first value that is no finite number; `first` is the number of the first row."""
+    row, place = np.nonzero(~np.isfinite(values))
+    if len(row):
+        raise DataError(
+            f"reference sets: row {first + row[0]}: the {what} of candidate {place[0]} is {values[row[0], place[0]]}. "
+            "Leave the question out, or mend what its numbers come from."
+        )

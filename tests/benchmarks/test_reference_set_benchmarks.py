@@ -38,7 +38,7 @@ def test_both_sides_find_the_same_sets():
     assert (found["different"], found["different_g"]) == (0, 0)
     assert found["speedup"] == pytest.approx(found["peer"] / found["ours"])
     assert found["speedup_g"] == pytest.approx(found["peer_g"] / found["ours_g"])
-    assert {"sigma_s", "questions", "peak_memory_gb", "size_m"} <= found.keys()
+    assert {"sigma_s", "questions", "peak_memory_gb", "mean_sizes"} <= found.keys()
 
 
 @pytest.mark.slow

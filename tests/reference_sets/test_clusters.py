@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from benchmarks.reference_sets import with_ground_truth
 from vatex_jax.errors import ConfigError, DataError
-from vatex_jax.reference_sets import clusters, ward
+from vatex_jax.reference_sets import clusters
 from vatex_jax.reference_sets.clusters import agglomerative, describe_sets, human, mean_shift, sigma
 
 FROM_CORRELATIONS = [sigma, mean_shift, agglomerative]
@@ -31,11 +30,10 @@ def test_sigma_by_hand():
 
 
 def test_sigma_of_all_candidates_by_hand():
-    # Mean 0.5, squares .16 + .09 + 0 + .01 + .04 + .04 = 0.34, divisor 5: sigma = 0.2608.
-    correlation = np.array([[0.1, 0.2, 0.5, 0.6, 0.7, 0.7]]) + [[0.0, 0.0, 0.0, 0.0, 0.0, 0.2]]
-    # With 0.9 in the last place: mean 0.5, squares .16 + .09 + 0 + .01 + .04 + .16 = 0.46: sigma = 0.3033.
+    # Mean 0.5, squares .16 + .09 + 0 + .01 + .04 + .16 = 0.46, divisor 5: sigma = 0.3033.
+    correlation = np.array([[0.1, 0.2, 0.5, 0.6, 0.7, 0.9]])
     truth = np.array([3])
-    assert places(sigma(correlation, truth, "max")) == [[3, 4, 5]]  # from 0.5967; 0.6 happens to be in
+    assert places(sigma(correlation, truth, "max")) == [[3, 4, 5]]  # from 0.5967
     assert places(sigma(correlation, np.array([2]), "max")) == [[3, 4, 5]]  # the ground truth, 0.5, is not in it
     assert places(sigma(correlation, truth, "gt")) == [[2, 3, 4, 5]]  # 0.2967 to 0.9033
     assert places(sigma(correlation, truth, "gt", "below")) == [[2, 3]]  # 0.2967 to 0.6

@@ -234,6 +234,24 @@ def test_captions_of_one_language_teach_it_and_what_is_shared(captions, kind):
         assert not any(moved) if name.endswith("_zh") else all(moved), name
 
 
+@pytest.mark.parametrize("sampling", [None, 0.5])
+def test_a_batch_without_any_caption_of_a_language(captions, sampling):
+    """The shape of such a batch has no word of it; the loss is that of words that are all padding."""
+    model, batch = captions.model(**captions.KINDS["shared enc"]), captions.batch()
+    params, rows = captions.parameters(model), batch["target_en"].shape[0]
+
+    @jax.jit
+    def compute(width):
+        given = batch | {"target_zh": jnp.zeros((rows, len(width)), jnp.int32)}
+        key = jax.random.key(3)
+        return jax.value_and_grad(lambda p: captions_loss(model, p, given, key, sampling), has_aux=True)(params)
+
+    ((loss, count), gradient), ((wanted, counted), expected) = compute(jnp.zeros(0)), compute(jnp.zeros(1))
+    assert count == counted > 0
+    np.testing.assert_allclose(loss, wanted, rtol=1e-6)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-6), gradient, expected)
+
+
 def test_languages_missing_unknown_and_ignored(captions):
     model, batch = captions.model(), captions.batch()
     params, key = captions.parameters(model), jax.random.key(0)

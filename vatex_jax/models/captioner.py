@@ -193,7 +193,8 @@ def captions_loss(
     Args:
         model, params: the captioner and its parameters.
         batch: `video` [B, L, F], `video_mask` [B, L], and `target_{language}` int32 [B, T] for each language of the
-            model: words, EOS, then PAD, or PAD alone for a video without a caption in that language.
+            model: words, EOS, then PAD, or PAD alone for a video without a caption in that language; T is 0 where no
+            video of the batch has one.
         key: for dropout and scheduled sampling; None for neither.
         sampling: None for teacher forcing, or the probability of feeding back; a scalar array may be traced.
 
@@ -229,7 +230,9 @@ def _targets(model, batch):
             f"The captioner knows {', '.join(model.languages)}, but the batch has no captions in {', '.join(missing)}: "
             f"give it {', '.join(f'target_{language}' for language in missing)}, all PAD where there are none."
         )
-    return {language: batch[f"target_{language}"] for language in model.languages}
+    targets = {language: batch[f"target_{language}"] for language in model.languages}
+    # Captions of one language alone may make a whole batch: the others' width is 0 then, and nothing is to be written.
+    return {language: target for language, target in targets.items() if target.shape[1]}
 
 
 def captions_decoding(

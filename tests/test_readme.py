@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tfds_builders import build
+from vatex_jax.reports import cells, tables
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -70,6 +71,24 @@ def test_build_commands_parse(words):
 def test_linked_files_exist():
     for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", README):
         assert (ROOT / target).exists(), target
+
+
+def test_the_table_of_visual_dialogue_holds_the_figures_of_the_kept_results():
+    text = README.partition("<!-- visual dialogue, table 5 -->")[2]
+    lines = ([cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if "(learned)" in line)
+    shown = {label: figures for label, *figures in lines}
+    assert len(shown) == 5
+    table = tables.TABLES["visdial_table5"]
+    worlds = cells.blocks(table, cells.load_runs([ROOT / "results" / "visdial_table5"]))
+    assert [block.dataset["name"] for block in worlds] == ["visdial_sim/default", "visdial_sim/default-w12"]
+    for label, figures in shown.items():
+        kept = []
+        for block in worlds:
+            (run,) = block.cells[label, "MR"]
+            found = run.result["metrics"]
+            low, high = found["mr_low"], found["mr_high"]
+            kept += [f"{found['mr']:.1f} [{low:.1f}, {high:.1f}]", f"{found['r@1']:.1f}", f"{found['ndcg']:.3f}"]
+        assert figures == kept
 
 
 def test_extras_that_are_named_exist():

@@ -20,7 +20,6 @@ PLACES = ("data.data_dir",)
 _FREE_FIELDS = ("seed", "seeds", "workdir", *PLACES)  # the configurations of one cell may differ in these alone
 _DATASET_KEY = ("name", "version", "split", "fingerprint", "simulated", "stand_in")
 
-
 Where = dict[str, Any]
 """What a result holds at dotted paths: a value, or a function that says whether a value is meant."""
 

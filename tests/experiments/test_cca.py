@@ -206,7 +206,7 @@ def test_a_folder_with_another_run_is_refused(tmp_path):
         ({"data": {"test_split": "train"}}, "train is what is fitted"),
         ({"generation": {"negative": "abs"}}, "config.generation.negative is 'abs'"),
         ({"generation": {"generations": -1}}, "generations is -1"),
-        ({"variant": "none"}, "only the variant aq generates"),
+        ({"variant": "none"}, "only CCA-AQ generates"),
         ({"vectors": {"source": ""}}, "config.vectors.source is empty"),
         ({"vectors": {"source": "lerned"}}, "is 'lerned', .* no such file.*wiki.en.bin.*glove-6b-50d .*or learned"),
         ({"data": {"name": "vatex_sim/tiny"}}, "holds no visual dialogues"),
@@ -223,7 +223,9 @@ def test_what_cannot_be_run_is_told(changes, message, tmp_path):
 def test_describe_needs_no_data(capsys, monkeypatch):
     monkeypatch.setenv("VATEX_JAX_DATA", "/nowhere")
     cca.run(configs.get_config(), Path("/nowhere"), "describe")
-    assert "parameters: 2,144" in capsys.readouterr().out  # 32 eigenvalues, two views of 32 x 32 weights and 32 means
+    assert (
+        "parameters: 115,920" in capsys.readouterr().out
+    )  # 240 eigenvalues, two views of 240 x 240 weights, 240 means
     for spec in ("paper", "aqi"):
         cca.run(configs.get_config(spec), Path("/nowhere"), "describe")
         assert "which the vectors and features decide" in capsys.readouterr().out
@@ -316,11 +318,14 @@ def by_hand():
         source=Source("by hand", "1", Path(), simulated=True, stand_in=False, builder=None),
         train=dialogues([[0.0] * 3] * 2, [0, 0], [-1, -1], images=[[0.0], [9.0]]),
         test=dialogues([[0.0] * 3], [2], [-1], images=[[8.0]]),
+        validation=None,
         words=WordVectors(Vocabulary.build([], 1), np.zeros((5, 2), np.float32), np.zeros(5, bool), "by hand"),
         questions=np.array([[1.0, 0.0], [0.0, 1.0]], np.float32),
         answers=np.array([[4.0, 0.0], [0.0, 4.0], [6.0, 2.0]], np.float32),
         question_texts=("a", "b"),
         answer_texts=("x", "y", "z"),
+        asked={},
+        copies={},
         training=Turns(np.array([0, 0, 1]), np.array([0, 1, 0]), np.array([0, 1, 0]), np.array([0, 1, 2])),
         turns=Turns(np.array([0]), np.array([0]), np.array([0]), np.array([2])),
         options=np.array([[0, 1, 2]]),
@@ -375,7 +380,7 @@ def test_cca_is_fitted_on_each_rounds_own_answer_image_and_question(normalizatio
     for variant, expected in (("aq", fit(views[::2], 3, normalization=normalization)),
                               ("aqi", fit(views, 3, normalization=normalization))):  # fmt: skip
         config.variant = variant
-        model = rankers.fit_cca(config, data)
+        model, _ = rankers.fit_cca(config, data)
         last = len(model.means) - 1
         np.testing.assert_allclose(model.eigenvalues, expected.eigenvalues, atol=1e-8)
         ours = rankers.directions(config, data, model)

@@ -4,6 +4,7 @@ EXPERIMENTS = {
     "translation": "vatex_jax.experiments.translation",
     "captioning": "vatex_jax.experiments.captioning",
     "cca": "vatex_jax.experiments.cca",
+    "reference_sets": "vatex_jax.experiments.reference_sets",
     "table": "vatex_jax.experiments.table",
 }
 """`config.experiment` to module; imported when chosen, so that host-side experiments never load jax."""

@@ -17,7 +17,8 @@ from vatex_jax.cca.generation import NEGATIVE
 from vatex_jax.errors import CheckpointError, ConfigError
 from vatex_jax.experiments import cca_outputs as outputs
 from vatex_jax.experiments import rankers
-from vatex_jax.experiments.cca_data import LEARNED, CCAData, check_vectors, load_cca_data, open_inputs
+from vatex_jax.experiments.cca_data import LEARNED, CCAData, check_vectors, load_cca_data, model_of, open_inputs
+from vatex_jax.experiments.training_pairs import ANSWERS, SPLITS
 from vatex_jax.experiments.workdir import locked, open_workdir, outputs_folder
 from vatex_jax.files import read_json, write_json_whole
 from vatex_jax.reports import results
@@ -30,6 +31,14 @@ MODEL_NAME, FITTED_NAME = "cca.npz", "fitted.json"
 IMAGES = ("resnet34", "vgg16", "vgg19")
 UNKNOWN_PARAMETERS = ", which the vectors and features decide"
 VARIANTS = ("aq", "aqi", "none", "nn_aq", "nn_aqi")
+TRAINED_ON = {
+    f"aq_{rounds}_{answers.lower()}": {"split": split, "rounds": "annotated" if rounds == "dense" else "all",
+                                       "answers": answers}
+    for rounds, split in (("dense", "train"), ("train", "train"), ("trainval", "trainval"))
+    for answers in ANSWERS
+    if (rounds, answers) not in (("train", "gt"), ("train", "H"), ("trainval", "H"))
+}  # fmt: skip
+"""CCA-AQ trained on other answers than ground truths, or on other rounds: variants by name, with `config.training`."""
 
 
 def run(config: ml_collections.ConfigDict, workdir: Path, mode: str, overwrite: bool = False) -> dict[str, Any] | None:
@@ -54,8 +63,8 @@ def run(config: ml_collections.ConfigDict, workdir: Path, mode: str, overwrite: 
     with locked(workdir), warnings_as_notes():
         data = load_cca_data(config, lambda line: print(line, flush=True), judged=mode != "predict")
         timing = {"load_seconds": time.monotonic() - started}
-        _keep_what_is_fitted(workdir, {"data": data.fingerprint, "cca": config.cca.to_dict()}, fitted=again)
-        model = _model(config, data, workdir, timing, fitted=again)
+        _keep_what_is_fitted(workdir, _fitted_on(config, data), fitted=again)
+        model, pairs = _model(config, data, workdir, timing, fitted=again)
         output = _output(config, data, model, timing)
         if not config.data.test_split and not data.test.judged.any():
             config = config.copy_and_resolve_references()
@@ -67,6 +76,7 @@ def run(config: ml_collections.ConfigDict, workdir: Path, mode: str, overwrite: 
             print(f"Outputs are in {', '.join(str(folder / name) for name in names)}.")
             return None
         result = _result(config, output, model, timing)
+        result["metrics"] |= {} if pairs is None else {"pairs": float(pairs)}
         if config.eval.figures:
             outputs.draw_figures(folder / "figures", output, result)
         results.write(folder / results.FILE_NAME, result)  # last: it says that all the rest is there
@@ -107,8 +117,15 @@ def check_inputs(config: ml_collections.ConfigDict) -> None:
 
 def check(config: ml_collections.ConfigDict) -> None:
     """Raises ConfigError for what would otherwise fail, or mislead, later."""
-    if config.variant not in VARIANTS:
-        raise ConfigError(f"config.variant is {config.variant!r}: there are {', '.join(VARIANTS)}.")
+    if config.variant not in (*VARIANTS, *TRAINED_ON):
+        raise ConfigError(f"config.variant is {config.variant!r}: there are {', '.join((*VARIANTS, *TRAINED_ON))}.")
+    check_sections(config)
+    _check_training(config)
+    _check_generation(config)
+
+
+def check_sections(config: ml_collections.ConfigDict) -> None:
+    """What holds for every experiment with CCA; raises ConfigError."""
     if config.seed < 0:
         raise ConfigError(f"config.seed is {config.seed}: it must be 0 or more.")
     for section, names in {
@@ -116,9 +133,10 @@ def check(config: ml_collections.ConfigDict) -> None:
         "cca": ("k",),
         "neighbours": ("questions", "images"),
         "generation": ("neighbours",),
+        "training": ("clusters",),
         "eval": ("bootstrap_samples",),
     }.items():
-        for name in names:
+        for name in names if section in config else ():
             if config[section][name] < 1:
                 raise ConfigError(f"config.{section}.{name} is {config[section][name]}: it must be 1 or more.")
     for section, name, fits, rule in (
@@ -132,16 +150,29 @@ def check(config: ml_collections.ConfigDict) -> None:
         if not fits:
             raise ConfigError(f"config.{section}.{name} is {config[section][name]!r}: it must be {rule}.")
     check_special(config.vectors.special)
-    _check_generation(config)
+
+
+def _check_training(config: ml_collections.ConfigDict) -> None:
+    """A run must be trained on what its variant says, which tables go by."""
+    wanted = config.training
+    if wanted.annotations not in SPLITS:
+        raise ConfigError(f"config.training.annotations is {wanted.annotations!r}: there are {', '.join(SPLITS)}.")
+    expected = TRAINED_ON.get(config.variant, {"split": "train", "rounds": "all", "answers": "gt"})
+    for name, value in expected.items():
+        if wanted[name] != value:
+            raise ConfigError(
+                f"the variant is {config.variant!r}, but config.training.{name} is {wanted[name]!r}: tables go by the "
+                f"variant, so choose it after the colon of --config instead; there are {', '.join(TRAINED_ON)}."
+            )
 
 
 def _check_generation(config: ml_collections.ConfigDict) -> None:
     wanted = config.generation
     if wanted.generations < 0:
         raise ConfigError(f"config.generation.generations is {wanted.generations}: it must be 0 or more.")
-    if wanted.generations and config.variant != "aq":
+    if wanted.generations and model_of(config.variant) != "aq":
         raise ConfigError(
-            f"config.generation.generations is {wanted.generations}, but only the variant aq generates: set it to 0."
+            f"config.generation.generations is {wanted.generations}, but only CCA-AQ generates: set it to 0."
         )
     if wanted.negative not in NEGATIVE:
         raise ConfigError(f"config.generation.negative is {wanted.negative!r}: there are {', '.join(NEGATIVE)}.")
@@ -161,10 +192,13 @@ def describe(config: ml_collections.ConfigDict) -> None:
         "nn_aq": f"mean answer of the {config.neighbours.questions} nearest training questions; ranks by L2 distance",
         "nn_aqi": f"mean answer of the {config.neighbours.images} questions with the most similar images among the "
         f"{config.neighbours.questions} nearest; ranks by L2 distance",
-    }[config.variant]
+    }[model_of(config.variant)]
     print(f"{config.variant} on {config.data.name}: {what}")
+    if config.variant in TRAINED_ON:
+        one = config.training
+        print(f"trained on {one.split}, {one.rounds} rounds, each question with its {_ANSWERS[one.answers]}")
     print(f"word vectors: {config.vectors.source or 'to be named in config.vectors.source'}")
-    if config.variant in ("aq", "aqi"):
+    if model_of(config.variant) in ("aq", "aqi"):
         print(f"CCA: k {config.cca.k}, p {config.cca.p}, {config.cca.normalization} normalization")
     print(f"generations a question: {config.generation.generations}")
     count = parameters(config)
@@ -172,15 +206,30 @@ def describe(config: ml_collections.ConfigDict) -> None:
     print(f"parameters: {known}{UNKNOWN_PARAMETERS if count is None else ''}")
 
 
+_ANSWERS = {"gt": "ground truth", "H": "people's set H", "S": "set Sigma of CCA-AQ*", "M": "set M of CCA-AQ*",
+            "G": "set G of CCA-AQ*"}  # fmt: skip
+
+
 def parameters(config: ml_collections.ConfigDict) -> int | None:
     """Numbers of the fitted model: eigenvalues, and weights and means of each view; 0 where nothing is fitted, None
     where it takes the vectors or the image features to know (`UNKNOWN_PARAMETERS`)."""
-    if config.variant not in ("aq", "aqi"):
+    if model_of(config.variant) not in ("aq", "aqi"):
         return 0
-    if config.variant == "aqi" or config.vectors.source != LEARNED:
+    return None if config.variant == "aqi" else pair_parameters(config)
+
+
+def pair_parameters(config: ml_collections.ConfigDict) -> int | None:
+    """Of CCA of answers and questions."""
+    if config.vectors.source != LEARNED:
         return None
     size, k = config.vectors.dimension, min(config.cca.k, config.vectors.dimension)
     return k + 2 * size * (k + 1)
+
+
+def _fitted_on(config: ml_collections.ConfigDict, data: CCAData) -> dict[str, Any]:
+    """All that a fitted model depends on."""
+    drawn = {"drawn_by_seed": config.seed} if config.data.resample else {}
+    return {"data": data.fingerprint, "cca": config.cca.to_dict(), "training": config.training.to_dict(), **drawn}
 
 
 def _keep_what_is_fitted(workdir: Path, fitted_on: dict[str, Any], fitted: bool) -> None:
@@ -190,7 +239,8 @@ def _keep_what_is_fitted(workdir: Path, fitted_on: dict[str, Any], fitted: bool)
         (workdir / MODEL_NAME).unlink(missing_ok=True)  # a model of other data must not be found beside it
         write_json_whole(path, fitted_on)
         return
-    if read_json(path) != fitted_on:
+    there = read_json(path)
+    if not isinstance(there, dict) or {name: there.get(name) for name in fitted_on} != fitted_on:
         raise CheckpointError(
             f"{workdir}: the training dialogues, word vectors or settings are not those that the model there was "
             "fitted with. Restore them, or fit anew with --mode=train_and_evaluate --overwrite."
@@ -199,17 +249,20 @@ def _keep_what_is_fitted(workdir: Path, fitted_on: dict[str, Any], fitted: bool)
 
 def _model(
     config: ml_collections.ConfigDict, data: CCAData, workdir: Path, timing: dict[str, float], fitted: bool
-) -> CCA | None:
-    if config.variant not in ("aq", "aqi"):
-        return None
-    path = workdir / MODEL_NAME
+) -> tuple[CCA | None, int | None]:
+    """The model, and the pairs it was fitted on; None for those that fit nothing, or no pairs."""
+    if model_of(config.variant) not in ("aq", "aqi"):
+        return None, None
+    path, note = workdir / MODEL_NAME, workdir / FITTED_NAME
     if fitted:
-        return CCA.load(path)
+        return CCA.load(path), read_json(note).get("pairs")
     started = time.monotonic()
-    model = rankers.fit_cca(config, data)
+    model, pairs = rankers.fit_cca(config, data)
     timing["fit_seconds"] = time.monotonic() - started
     model.save(path)
-    return model
+    if pairs is not None:
+        write_json_whole(note, read_json(note) | {"pairs": pairs})
+    return model, pairs
 
 
 def _output(
@@ -237,8 +290,13 @@ def _result(
         "dataset": data.source.describe(data.test.name, [data.train, data.test]),
         "metrics": outputs.metrics(config, output),
         "signature": outputs.signature(config, data, 0 if model is None else model.k),
-        "parameters": 0 if model is None else sum(x.size for x in (model.eigenvalues, *model.weights, *model.means)),
+        "parameters": 0 if model is None else count(model),
         "timing": timing,
         "software": results.software(),
         "config": config.to_dict(),
     }
+
+
+def count(model: CCA) -> int:
+    """Numbers of a fitted model."""
+    return sum(x.size for x in (model.eigenvalues, *model.weights, *model.means))

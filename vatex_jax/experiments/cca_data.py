@@ -3,20 +3,21 @@
 Dimension legend
     m  training questions that have an answer      n  test questions      C  candidates, 100
     Q, A  distinct questions and answers      d  word vector size      F  image features
+    D  dialogues of a split
 """
 
 import dataclasses
 import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import ml_collections
 import numpy as np
-from jaxtyping import Float32, Int
+from jaxtyping import Bool, Float32, Int
 
 from vatex_jax.cca.sentences import distinct_sentences, embed_sentences
-from vatex_jax.data.dialogues import Dialogues, read_dialogues
+from vatex_jax.data.dialogues import NONE, Dialogues, read_dialogues
 from vatex_jax.data.sources import Source, open_source
 from vatex_jax.errors import ConfigError, DataError
 from vatex_jax.text.learned_vectors import learn_vectors
@@ -53,9 +54,12 @@ class CCAData:
 
     Attributes:
         source, train, test: the data set and two of its splits.
+        validation: what some models are trained on too; None where nothing asks for it.
         words: the word vectors.
-        questions, answers: sentence vectors; `training` and `turns` hold ids into them.
+        questions, answers: sentence vectors; `training`, `turns` and `asked` hold ids into them.
         question_texts, answer_texts: the sentences.
+        asked: by split, the question of each round; -1 in absent ones.
+        copies: by split, how often each of its dialogues is trained on.
         training: training rounds whose answer is known.
         turns: test rounds with candidates.
         options, gt_index: their candidates and the ground truth's place (-1: hidden).
@@ -66,11 +70,14 @@ class CCAData:
     source: Source
     train: Dialogues
     test: Dialogues
+    validation: Dialogues | None
     words: WordVectors
     questions: Float32[np.ndarray, "Q d"]
     answers: Float32[np.ndarray, "A d"]
     question_texts: tuple[str, ...]
     answer_texts: tuple[str, ...]
+    asked: Mapping[str, Int[np.ndarray, "_ rounds"]]
+    copies: Mapping[str, Int[np.ndarray, "_"]]
     training: Turns
     turns: Turns
     options: Int[np.ndarray, "n C"]
@@ -78,6 +85,14 @@ class CCAData:
     question_gaps: float
     answer_gaps: float
     fingerprint: str
+
+    def parts(self, split: str) -> tuple[Dialogues, ...]:
+        """The splits of `train` or `trainval`."""
+        if split == "train":
+            return (self.train,)
+        if self.validation is None:
+            raise ValueError("The validation split was not read: `trains_on_validation` did not ask for it.")
+        return self.train, self.validation
 
 
 def load_cca_data(config: ml_collections.ConfigDict, report: Report, *, judged: bool) -> CCAData:
@@ -102,15 +117,22 @@ def load_cca_data(config: ml_collections.ConfigDict, report: Report, *, judged: 
             f"note: word vectors of {words.dimension} numbers are learned from the training text; the paper's are "
             "FastText's, of 300 (configs/cca.py:paper has its settings)."
         )
-    question_texts, (of_train, of_test) = distinct_sentences(train.question_table, test.question_table)
+    validation = _validation(config, source, test, report) if trains_on_validation(config) else None
+    splits = {split.name: split for split in (train, test, validation) if split is not None}
+    question_texts, ids = distinct_sentences(*(split.question_table for split in splits.values()))
+    asked = {name: _ids(of, split.questions) for (name, split), of in zip(splits.items(), ids, strict=True)}
+    copies = {name: _copies(config, split) for name, split in splits.items()}
     questions = embed_sentences(question_texts, words, config.vectors.max_tokens)
     answers = embed_sentences(train.answer_table, words, config.vectors.max_tokens)
-    training = _turns(train, train.answered, of_train)
+    parts = (train, validation) if config.training.split == "trainval" else (train,)
+    training = joined(
+        rounds_of(part, part.answered, asked[part.name], copies[part.name]) for part in parts if part is not None
+    )
     chosen = test.judged if judged else test.rankable
     if not len(training) or not chosen.any():
         what = "no training round with an answer" if not len(training) else "nothing to rank"
         raise DataError(f"{source.name} has {what} (splits train and {test.name}). Name another data set or split.")
-    turns = _turns(test, chosen, of_test)
+    turns = rounds_of(test, chosen, asked[test.name])
     report(
         f"{len(training):,} training questions ({len(question_texts):,} distinct with the test's), "
         f"{len(train.answer_table):,} distinct answers; vectors {words.name}; {len(turns):,} questions to rank"
@@ -119,19 +141,84 @@ def load_cca_data(config: ml_collections.ConfigDict, report: Report, *, judged: 
         source=source,
         train=train,
         test=test,
+        validation=validation,
         words=words,
         questions=questions.vectors,
         answers=answers.vectors,
         question_texts=tuple(question_texts),
         answer_texts=train.answer_table,
+        asked=asked,
+        copies=copies,
         training=training,
         turns=turns,
         options=test.options[turns.dialogue, turns.round],
         gt_index=test.gt_index[turns.dialogue, turns.round],
         question_gaps=questions.unknown_share + questions.missing_share,
         answer_gaps=answers.unknown_share + answers.missing_share,
-        fingerprint=_fingerprint(train, words),
+        fingerprint=_fingerprint(train, validation, words),
     )
+
+
+def rounds_of(
+    split: Dialogues,
+    chosen: Bool[np.ndarray, "D rounds"],
+    asked: Int[np.ndarray, "D rounds"],
+    copies: Int[np.ndarray, "D"] | None = None,
+) -> Turns:
+    """Rounds of a split in order, each as often as its dialogue counts.
+
+    Args:
+        split: the dialogues.
+        chosen: which of their rounds.
+        asked: the question of each.
+        copies: by dialogue; None for once each.
+    """
+    dialogue, turn = np.nonzero(chosen)
+    if copies is not None:
+        dialogue, turn = (np.repeat(places, copies[dialogue]) for places in (dialogue, turn))
+    return Turns(dialogue, turn, asked[dialogue, turn], split.answers[dialogue, turn])
+
+
+def joined(several: Iterable[Turns]) -> Turns:
+    """Rounds of several splits, one split after the other; `dialogue` counts within each."""
+    columns = zip(*((turns.dialogue, turns.round, turns.question, turns.answer) for turns in several), strict=True)
+    return Turns(*map(np.concatenate, columns))
+
+
+def model_of(variant: str) -> str:
+    """The model of a variant of configs/cca.py: CCA-AQ whatever answers it is trained on."""
+    return "aq" if variant.startswith("aq_") else variant
+
+
+def trains_on_validation(config: ml_collections.ConfigDict) -> bool:
+    """Whether dialogues or annotations of the validation split are trained on."""
+    return "trainval" in (config.training.split, config.training.annotations)
+
+
+def _validation(config: ml_collections.ConfigDict, source: Source, test: Dialogues, report: Report) -> Dialogues:
+    if test.name != "validation":
+        return read_dialogues(source, "validation")
+    if config.training.split == "trainval":
+        raise ConfigError(
+            "config.training.split is trainval, so the validation split is trained on and cannot be ranked as well: "
+            "choose train, or rank the test split with --mode=predict --config.data.test_split=test."
+        )
+    report("note: annotations of the validation split are trained on (training.annotations is trainval): figures on it "
+           "are not those of unseen data.")  # fmt: skip
+    return test
+
+
+def _copies(config: ml_collections.ConfigDict, split: Dialogues) -> Int[np.ndarray, "D"]:
+    """One each; or the dialogues of a sample with replacement, as large as the split, by seed."""
+    if not config.data.resample:
+        return np.ones(len(split), np.int64)
+    key = [config.seed, *split.name.encode()]
+    return np.random.default_rng(key).multinomial(len(split), np.full(len(split), 1 / len(split)))
+
+
+def _ids(of_table: Int[np.ndarray, "table"], questions: Int[np.ndarray, "D rounds"]) -> Int[np.ndarray, "D rounds"]:
+    """Ids of a split's questions among those of all splits, -1 where there is none."""
+    return np.where(questions >= 0, of_table[np.maximum(questions, 0)], NONE) if len(of_table) else questions
 
 
 def open_inputs(config: ml_collections.ConfigDict, report: Report) -> Source:
@@ -194,10 +281,12 @@ def _test_split(source: Source, name: str, judged: bool) -> Dialogues:
     )
 
 
-def _fingerprint(train: Dialogues, words: WordVectors) -> str:
+def _fingerprint(train: Dialogues, validation: Dialogues | None, words: WordVectors) -> str:
     digest = hashlib.sha256(words.vocabulary.fingerprint.encode())
     digest.update(np.ascontiguousarray(words.matrix))
     train.add_to(digest, features=True)
+    if validation is not None:
+        validation.add_to(digest, features=False)
     return digest.hexdigest()[:16]
 
 
@@ -226,8 +315,3 @@ def _training_text(train: Dialogues) -> list[str]:
         *(train.question_table[question] for question in asked),
         *(train.answer_table[answer] for answer in answered),
     ]
-
-
-def _turns(split: Dialogues, chosen: np.ndarray, question_ids: np.ndarray) -> Turns:
-    dialogue, turn = np.nonzero(chosen)
-    return Turns(dialogue, turn, question_ids[split.questions[dialogue, turn]], split.answers[dialogue, turn])

@@ -19,7 +19,7 @@ from vatex_jax.cca.neighbours import neighbours
 from vatex_jax.cca.retrieval import correlations, score_candidates
 from vatex_jax.data.dialogues import Dialogues
 from vatex_jax.data.submissions import write_generations, write_ranks
-from vatex_jax.experiments.cca_data import CCAData
+from vatex_jax.experiments.cca_data import CCAData, model_of
 from vatex_jax.experiments.rankers import Directions
 from vatex_jax.files import write_json_lines_whole, write_text_whole
 from vatex_jax.metrics import ranking
@@ -147,7 +147,7 @@ def signature(config: ml_collections.ConfigDict, data: CCAData, components: int)
         "model/vectors": data.words.name,
         "model/sentences": f"nltk words, {wanted.max_tokens} tokens with the end's, min count {wanted.min_count}",
     }
-    if config.variant in ("aq", "aqi"):
+    if model_of(config.variant) in ("aq", "aqi"):
         one = config.cca
         found["model/cca"] = f"k {components}, p {one.p:g}, regularization {one.regularization:g}, {one.normalization}"
     elif config.variant != "none":

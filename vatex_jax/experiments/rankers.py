@@ -10,11 +10,12 @@ import ml_collections
 import numpy as np
 from jaxtyping import Float32
 
-from vatex_jax.cca.cca import CCA, fit, fit_pairs, unit_rows
+from vatex_jax.cca.cca import CCA, fit, unit_rows
 from vatex_jax.cca.covariance import Rows
 from vatex_jax.cca.neighbours import nearest_images, neighbours
 from vatex_jax.cca.retrieval import correlations, negative_distances, score_candidates
-from vatex_jax.experiments.cca_data import CCAData, without_images
+from vatex_jax.experiments.cca_data import CCAData, model_of, without_images
+from vatex_jax.experiments.training_pairs import fit_on, training_pairs
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,28 +26,26 @@ class Directions:
     answers: Float32[np.ndarray, "A k"]
 
 
-def fit_cca(config: ml_collections.ConfigDict, data: CCAData) -> CCA:
-    """CCA-AQ on distinct answers and questions and the counts of their pairs; CCA-AQI on one row a training question.
+def fit_cca(config: ml_collections.ConfigDict, data: CCAData) -> tuple[CCA, int | None]:
+    """CCA-AQ on the pairs that `config.training` describes; CCA-AQI on one row a training question.
 
-    Views are in the order answer, (image,) question.
+    Views are in the order answer, (image,) question. Returns the model and how many pairs it was fitted on; None for
+    CCA-AQI.
 
     Raises:
         DataError: images are wanted and the data set has none; the vectors do not suffice (`cca.fit`).
     """
+    if model_of(config.variant) == "aq":
+        pairs = training_pairs(config, data)
+        return fit_on(config, data, pairs), int(pairs.counts.sum())
     settings = {"regularization": config.cca.regularization, "normalization": config.cca.normalization}
     training = data.training
-    if config.variant != "aqi":
-        pairs, counts = np.unique(
-            training.answer.astype(np.int64) * len(data.questions) + training.question, return_counts=True
-        )
-        rows, columns = np.divmod(pairs, len(data.questions))
-        return fit_pairs(data.answers, data.questions, rows, columns, counts, config.cca.k, **settings)
     views = [
         Rows(data.answers, training.answer),
         Rows(_training_images(data), training.dialogue),
         Rows(data.questions, training.question),
     ]
-    return fit(views, config.cca.k, **settings)
+    return fit(views, config.cca.k, **settings), None
 
 
 def directions(config: ml_collections.ConfigDict, data: CCAData, model: CCA | None) -> Directions:

@@ -62,13 +62,13 @@ def run(config: ml_collections.ConfigDict, workdir: Path, mode: str, overwrite: 
 def kept_folder(config: ml_collections.ConfigDict, workdir: Path) -> Path:
     """Where a table's results are kept and looked for: `config.results_dir`, and where that is empty by the data.
 
-    Those of the bundled worlds are in results/TABLE, a part of this repository from which its README is made; those of
-    a person's own data stay in the work folder.
+    Those of the bundled worlds are in results/TABLE (another table's where they share runs), a part of this repository
+    from which its README is made; those of a person's own data stay in the work folder.
     """
     if config.results_dir:
         return Path(config.results_dir)
     bundled = config.run.data.name.partition("/")[0].endswith("_sim")
-    return Path("results", config.table) if bundled else workdir
+    return Path("results", config.get("results_of", config.table)) if bundled else workdir
 
 
 def _check_inputs(runs: Sequence[ml_collections.ConfigDict]) -> None:

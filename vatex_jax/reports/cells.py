@@ -1,5 +1,6 @@
 """From a folder of results.json files to the cells of a table: one block a data set, one run a seed in each cell."""
 
+import dataclasses
 import json
 import math
 from collections.abc import Iterable, Sequence
@@ -28,7 +29,8 @@ Where = dict[str, Any]
 class Row:
     """A row: its label, what its results hold, and the paper's row (None: not in the paper).
 
-    An optional row is shown only where something was run. `baseline` is the label of the row that it is compared with,
+    `prefix` is what stands before the metrics of this row in results that hold several rows (`M.aq.gt_others/`). An
+    optional row is shown only where something was run. `baseline` is the label of the row that it is compared with,
     the table's where empty. `kindred` is the paper's row of the same model on other inputs: its figures are told below
     the table, never beside ours.
     """
@@ -39,6 +41,7 @@ class Row:
     optional: bool = False
     baseline: str = ""
     kindred: str | None = None
+    prefix: str = ""
 
 
 @dataclass(frozen=True)
@@ -110,6 +113,17 @@ class Run:
     def seed(self) -> int:
         return self.result["seed"]
 
+    def under(self, prefix: str) -> "Run":
+        """The run with the metrics of one prefix alone, under their bare names."""
+        if not prefix:
+            return self
+        own = {
+            name.removeprefix(prefix): value
+            for name, value in self.result["metrics"].items()
+            if name.startswith(prefix)
+        }
+        return dataclasses.replace(self, result={**self.result, "metrics": own})
+
 
 @dataclass(frozen=True)
 class Block:
@@ -173,11 +187,14 @@ def blocks(table: Table, runs: Sequence[Run]) -> list[Block]:
             continue
         key = tuple(run.result["dataset"][field] for field in _DATASET_KEY)
         for row in table.rows:
+            own = run.under(row.prefix)
+            if not own.result["metrics"]:
+                continue
             for column in table.columns:
-                lacks = column.optional and column.metric not in run.result["metrics"]
+                lacks = column.optional and column.metric not in own.result["metrics"]
                 if not lacks and _matches(run.result, {**row.where, **column.where}):
                     datasets.setdefault(key, run.result["dataset"])
-                    placed.setdefault(key, {}).setdefault((row.label, column.label), []).append(run)
+                    placed.setdefault(key, {}).setdefault((row.label, column.label), []).append(own)
     order = sorted(datasets, key=lambda key: (key[4], key[5], key[:4]))
     return [_block(table, datasets[key], placed[key]) for key in order]
 

@@ -68,6 +68,30 @@ METRICS = {
     **dict.fromkeys(("bert_l2", "bert_cs", "fasttext_l2", "fasttext_cs"), "as in the VisDial tables"),
     **dict.fromkeys(("iou", "precision", "recall"), "percent"),
     "size": "answers in a reference set",
+    "ground_truth_inside": "percent of the reference sets that hold the ground truth",
+    "correlation": "mean correlation within a reference set",
+    "correlation_spread": "standard deviation of these correlations; sets of one are left out",
+    **{
+        f"{name}_{end}": text.format(name)
+        for name in (
+            "iou",
+            "precision",
+            "recall",
+            "size",
+            "ground_truth_inside",
+            "correlation",
+            "correlation_spread",
+            "precision_gap",
+        )
+        for end, text in (
+            ("std", "standard deviation of {} over questions"),
+            ("low", "lower end of its interval"),
+            ("high", "upper end of its interval"),
+        )
+    },
+    "precision_gap": "difference of two reference sets' precision, percentage points",
+    "released": "reference sets written",
+    "pairs": "pairs of question and answer that a model was trained on",
     **dict.fromkeys(("noun_recovery", "verb_recovery"), "percent"),
     **dict.fromkeys(("distinct1", "distinct2"), "share"),
     "self_bleu4": "0-100",

@@ -129,6 +129,64 @@ def ranking_summary(result: dict[str, Any], examples: Sequence[Mapping[str, Any]
     return "\n\n".join(parts)
 
 
+def agreement_summary(result: dict[str, Any], examples: Sequence[Mapping[str, Any]], folder: str | os.PathLike) -> str:
+    """Returns the summary of a run that builds reference sets as text: Table 1 with intervals, the claims, examples.
+
+    Args:
+      result: a valid result (`reports.results`) of the experiment reference_sets.
+      examples: records of predictions.jsonl.
+      folder: where the run's files are.
+    """
+    data, metrics = result["dataset"], result["metrics"]
+    rows = []
+    for label, prefix, row in (("H", "H/", "H"), ("Sigma", "", "S/aq_star/gt_others")):
+        for name, title in _AGREEMENT.items():
+            low, high = (metrics[f"{prefix}{name}_{end}"] for end in ("low", "high"))
+            std = metrics.get(f"{prefix}{name}_std")
+            told = NO_FIGURE if std is None else f"{std:.2f}"
+            paper = [published.figure("visdial_table1", row, f"{name}{end}") for end in ("", "_std")]
+            rows.append([label, title, f"{metrics[prefix + name]:.2f}", f"({told})", f"[{low:.2f}, {high:.2f}]",
+                         "{:.2f} ({:.2f})".format(*paper)])  # fmt: skip
+    claims = [
+        [title, f"{metrics[f'{name}/precision_gap']:+.2f}",
+         f"[{metrics[f'{name}/precision_gap_low']:+.2f}, {metrics[f'{name}/precision_gap_high']:+.2f}]"]
+        for name, title in _CLAIMS.items()
+    ]  # fmt: skip
+    written = ", ".join(f"{name.partition('/')[0]} {value:,.0f}" for name, value in metrics.items()
+                        if name.endswith("/released"))  # fmt: skip
+    parts = [
+        f"{result['experiment']} {result['variant']} on {data['name']} {data['version']}, {data['split']} split, "
+        f"{metrics['questions']:,.0f} annotated questions\n{kind(data)}",
+        "Reference sets against people's H (Table 1)\n\n"
+        + text_grid(["", "", "mean", "(std)", "95% over questions", "paper (VisDial)"], rows, [False] * 2 + [True] * 4),
+        "Sigma's precision, percentage points above that of\n\n"
+        + text_grid(["", "", "95% over questions"], claims, [False, True, True]),
+        "\n".join(f"{name.removeprefix('model/'):<12}{text}" for name, text in result["signature"].items()),
+        "Some questions\n\n" + "\n\n".join(map(_set_example, examples)),
+        f"Sets written: {written}. Results are in {os.fspath(folder)}",
+    ]
+    return "\n\n".join(parts)
+
+
+_AGREEMENT = {
+    "iou": "intersection over union, %",
+    "precision": "precision, %",
+    "recall": "recall, %",
+    "size": "answers",
+}
+_CLAIMS = {"star_over_aq": "Sigma of CCA-AQ instead of CCA-AQ*", "sigma_over_m": "M instead of Sigma"}
+
+
+def _set_example(record: Mapping[str, Any]) -> str:
+    human = set(record["human"])
+    ours = ", ".join(f"{one_line(text)}{'' if text in human else ' (!)'}" for text in record["sigma"])
+    return "\n".join([
+        f"  {one_line(record['question'])}",
+        f"    ground truth  {one_line(record['answer'])}",
+        f"    Sigma         {ours}   [(!): not in H]",
+    ])  # fmt: skip
+
+
 _RANKING = (("mr", "MR", 2), ("r@1", "R@1, %", 2), ("r@5", "R@5, %", 2), ("r@10", "R@10, %", 2), ("mrr", "MRR", 4),
             ("ndcg", "NDCG", 4))  # fmt: skip
 _CANDIDATE_SETS = {

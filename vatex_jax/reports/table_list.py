@@ -109,3 +109,86 @@ def _vectors_of(source: Any) -> str:
 
 TABLES["visdial_table5"] = _visdial_table5("", lambda name: name != "visdial/v0.9", _RANKING)
 TABLES["visdial_table5_v09"] = _visdial_table5("v0.9", lambda name: name == "visdial/v0.9", _RANKING[:-1])
+
+
+_TRAINED = {"dense": "annotated rounds of train", "train": "train", "trainval": "train and validation"}
+_ANSWERS = {"h": "H", "s": "Sigma", "m": "M", "g": "G", "gt": "ground truth"}
+
+
+def _visdial_trained_on(table: str, title: str, names: Sequence[str]) -> Table:
+    """CCA-AQ by what it is trained on, each row compared with ground truths of the same rounds (Tables 3, 8 and 9)."""
+    rows = []
+    for name in names:
+        rounds, answers = name.split("_")
+        variant = "aq" if name == "train_gt" else f"aq_{name}"
+        label, base = (f"{_TRAINED[rounds]}: {_ANSWERS[one]}" for one in (answers, "gt"))
+        rows.append(Row(label, {"variant": variant}, name, optional=True, baseline=base))
+    columns = [Column("pairs", {}, "pairs", "pairs", 0)]
+    columns += [Column(label, {}, metric, metric, places, metric == "ndcg") for metric, label, places in _RANKING]
+    return Table(
+        f"CCA-AQ trained on reference sets{title}", table, "cca", tuple(rows), tuple(columns), source="VisDial"
+    )
+
+
+_OF_TRAIN = [f"{rounds}_{answers}" for rounds, several in (("dense", "h s m g gt"), ("train", "gt s m g"))
+             for answers in several.split()]  # fmt: skip
+TABLES["visdial_table3"] = _visdial_trained_on(
+    "visdial_table3", "", ("dense_h", "dense_s", "dense_gt", "train_s", "train_gt")
+)
+TABLES["visdial_table8"] = _visdial_trained_on(
+    "visdial_table8", "", (*_OF_TRAIN, *(f"trainval_{answers}" for answers in ("gt", "s", "m", "g")))
+)
+TABLES["visdial_table9"] = _visdial_trained_on("visdial_table9", ", validation in the paper", _OF_TRAIN)
+
+_AGREEMENT = (("iou", "IoU, %", 2), ("precision", "precision, %", 2), ("recall", "recall, %", 2), ("size", "size", 2),
+              ("ground_truth_inside", "A_gt inside, %", 2), ("correlation", "correlation", 4),
+              ("correlation_spread", "its spread", 4))  # fmt: skip
+_SETS = {"H": "H", "M": "M", "S": "Sigma", "G3": "G (n = 3)", "G4": "G (n = 4)", "G5": "G (n = 5)"}
+_MODELS = {"aq": "CCA-AQ", "aq_star": "CCA-AQ*"}
+_WITH = {"q_gt": "(Q, A)_gt", "q_max": "(Q, A)_max", "gt_all": "(A_gt, A)", "gt_others": "(A_gt, others)"}
+_MAIN_SET = "S/aq_star/gt_others"  # its figures stand bare in results
+
+
+def _set_row(name: str, baseline: str) -> Row:
+    """A row of Table 10 by its name in published.json; `baseline` is such a name too."""
+    prefix = "" if name == _MAIN_SET else f"{name.replace('/', '.')}/"
+    return Row(_set_label(name), {}, name, baseline=_set_label(baseline), prefix=prefix)
+
+
+def _set_label(name: str) -> str:
+    if name == "H":
+        return "H"
+    method, model, correlations = name.split("/")
+    return f"{_SETS[method]}, {_MODELS[model]}, {_WITH[correlations]}"
+
+
+def _visdial_sets(table: str, names: Sequence[str], measures: int) -> Table:
+    """Reference sets against H (Tables 1 and 10), compared with Sigma of CCA-AQ*; means, then their deviations."""
+    shown = _AGREEMENT[:measures]
+    columns = [Column(label, {}, name, name, places) for name, label, places in shown]
+    columns += [
+        Column(f"std of {label}", {}, f"{name}_std", f"{name}_std", places, True) for name, label, places in shown
+    ]
+    return Table(
+        title="Reference sets against people's (std: over questions)",
+        published=table,
+        experiment="reference_sets",
+        rows=tuple(_set_row(name, _MAIN_SET) for name in names),
+        columns=tuple(columns),
+        baseline=_set_label(_MAIN_SET),
+        source="VisDial",
+    )
+
+
+_TABLE_10 = [
+    "H",
+    *(f"{method}/{model}/{correlations}" for method in "MS" for model in _MODELS for correlations in _WITH),
+    *(f"{method}/aq/{correlations}" for method, correlations in (
+        ("G3", "q_gt"), ("G4", "q_gt"), ("G5", "q_gt"), ("G4", "q_max"), ("G5", "q_max"), ("G5", "gt_all"),
+        ("G5", "gt_others"))),
+    *(f"{method}/aq_star/{correlations}" for method, correlations in (
+        ("G5", "q_gt"), ("G5", "q_max"), ("G5", "gt_all"), ("G4", "gt_others"), ("G5", "gt_others"))),
+]  # fmt: skip
+TABLES["visdial_table10"] = _visdial_sets("visdial_table10", _TABLE_10, 7)
+# The paper's two rows, and those its claims compare Sigma with.
+TABLES["visdial_table1"] = _visdial_sets("visdial_table1", ["H", _MAIN_SET, "S/aq/gt_others", "M/aq_star/gt_others"], 4)

@@ -1,0 +1,196 @@
+"""Which answers each training question is paired with: its ground truth, people's set H, or a set of CCA-AQ*'s.
+
+Tables 3, 8 and 9 (section 4.2.2, appendix D). Pairs are counted, never listed: VisDial's Sigma has ten million.
+
+Dimension legend
+    n  rounds      C  candidates, 100      Q, A  distinct questions, answers      k  components
+"""
+
+import dataclasses
+import functools
+import sys
+from collections.abc import Callable, Iterable, Iterator
+
+import ml_collections
+import numpy as np
+from jaxtyping import Bool, Float, Float32, Int
+from tqdm import tqdm
+
+from vatex_jax.cca.cca import CCA, fit_pairs
+from vatex_jax.cca.retrieval import correlations, score_candidates
+from vatex_jax.data.dialogues import Dialogues
+from vatex_jax.errors import DataError
+from vatex_jax.experiments.cca_data import CCAData, Turns, joined, rounds_of
+from vatex_jax.reference_sets.clusters import agglomerative, human, mean_shift, sigma
+
+CONSTRUCTIONS = ("S", "M", "G")
+ANSWERS = ("gt", "H", *CONSTRUCTIONS)
+ROUNDS = ("all", "annotated")
+SPLITS = ("train", "trainval")
+_PIECE = 100_000  # rounds whose candidates are looked at at once
+
+Construct = Callable[..., Bool[np.ndarray, "n C"]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Pairs:
+    """Distinct pairs of answer and question, and how often each counts."""
+
+    answers: Int[np.ndarray, "pairs"]
+    questions: Int[np.ndarray, "pairs"]
+    counts: Int[np.ndarray, "pairs"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Candidates:
+    """Rounds with their candidates and a known ground truth; `relevance` is 0 throughout where nobody was asked."""
+
+    turns: Turns
+    options: Int[np.ndarray, "n C"]
+    gt_index: Int[np.ndarray, "n"]
+    relevance: Float32[np.ndarray, "n C"]
+
+    def __len__(self) -> int:
+        return len(self.turns)
+
+
+def training_pairs(config: ml_collections.ConfigDict, data: CCAData) -> Pairs:
+    """The pairs that `config.training` describes.
+
+    Raises:
+        DataError: the splits have no such rounds.
+    """
+    wanted = config.training
+    if wanted.answers == "gt":
+        turns = data.training if wanted.rounds == "all" else annotated(data, wanted.split).turns
+        return count_pairs(turns.answer, turns.question)
+    rounds = annotated(data, wanted.split) if wanted.rounds == "annotated" else judged(data, wanted.split)
+    if wanted.answers == "H":
+        return _pairs_of_sets(rounds, human(rounds.relevance, rounds.gt_index))
+    star = fit_star(config, data)
+    construct = constructions(wanted.clusters)[wanted.answers]
+    found = sets_of(data, star, config.cca.p, rounds, construct)
+    return summed(_pairs_of_sets(piece, sets) for piece, sets in found)
+
+
+def constructions(clusters: int) -> dict[str, Construct]:
+    """Sigma, M and G by their letters, the last with so many clusters."""
+    return {"S": sigma, "M": mean_shift, "G": functools.partial(agglomerative, clusters=clusters)}
+
+
+def annotated(data: CCAData, split: str) -> Candidates:
+    """The rounds with relevances of `train` or `trainval`.
+
+    Raises:
+        DataError: there are none.
+    """
+    found = _candidates(data, split, lambda part: part.relevance_round[:, None] == np.arange(part.questions.shape[1]))
+    if not len(found):
+        raise DataError(
+            f"{data.source.name} has no annotated round in {split}, which CCA-AQ* and H need: build it with the dense "
+            "annotations of train, or choose another row."
+        )
+    return found
+
+
+def judged(data: CCAData, split: str) -> Candidates:
+    """All rounds of `train` or `trainval` with candidates and a known ground truth.
+
+    Raises:
+        DataError: there are none.
+    """
+    found = _candidates(data, split, lambda part: np.ones(part.questions.shape, bool))
+    if not len(found):
+        raise DataError(f"{data.source.name} has no round with candidates in {split}: sets are made of these.")
+    return found
+
+
+def candidates_of(part: Dialogues, turns: Turns) -> Candidates:
+    """Rounds of a split with what they choose from."""
+    relevance = np.zeros((len(turns), part.options.shape[2]), np.float32)
+    rated = part.relevance_round[turns.dialogue] == turns.round
+    relevance[rated] = part.relevance[turns.dialogue[rated]]
+    options, gt_index = part.options[turns.dialogue, turns.round], part.gt_index[turns.dialogue, turns.round]
+    return Candidates(turns, options, gt_index, relevance)
+
+
+def fit_star(config: ml_collections.ConfigDict, data: CCAData, annotations: str = "") -> CCA:
+    """CCA-AQ*: each annotated training question with all answers of its H (section 4.2.2).
+
+    Args:
+        config: of the experiment.
+        data: what it reads.
+        annotations: `train` or `trainval`; what `config.training.annotations` says where empty.
+    """
+    rounds = annotated(data, annotations or config.training.annotations)
+    return fit_on(config, data, _pairs_of_sets(rounds, human(rounds.relevance, rounds.gt_index)))
+
+
+def fit_on(config: ml_collections.ConfigDict, data: CCAData, pairs: Pairs) -> CCA:
+    """CCA of answers and questions, views in this order."""
+    settings = {"regularization": config.cca.regularization, "normalization": config.cca.normalization}
+    return fit_pairs(
+        data.answers, data.questions, pairs.answers, pairs.questions, pairs.counts, config.cca.k, **settings
+    )
+
+
+def count_pairs(answers: Int[np.ndarray, "m"], questions: Int[np.ndarray, "m"]) -> Pairs:
+    """Distinct pairs of aligned ids."""
+    size = int(questions.max(initial=0)) + 1
+    return _counted(answers.astype(np.int64) * size + questions, np.ones(len(answers), np.int64), size)
+
+
+def summed(several: Iterable[Pairs]) -> Pairs:
+    """Pairs counted in parts, together."""
+    columns = zip(*((pairs.answers, pairs.questions, pairs.counts) for pairs in several), strict=True)
+    answers, questions, counts = map(np.concatenate, columns)
+    size = int(questions.max(initial=0)) + 1
+    return _counted(answers * size + questions, counts, size)
+
+
+def sets_of(
+    data: CCAData, model: CCA, p: float, rounds: Candidates, construct: Construct
+) -> Iterator[tuple[Candidates, Bool[np.ndarray, "piece C"]]]:
+    """Sets by the correlations of each candidate with the ground truth, some rounds at a time, with a progress bar."""
+    answers = model.embed(0, data.answers, p).astype(np.float32)
+    bar = tqdm(total=len(rounds), desc="reference sets", unit="question", leave=False, disable=not sys.stderr.isatty())
+    with bar:
+        for first in range(0, len(rounds), _PIECE):
+            piece = _part(rounds, slice(first, first + _PIECE))
+            yield piece, construct(with_truth(answers, piece), piece.gt_index)
+            bar.update(len(piece))
+
+
+def with_truth(answers: Float32[np.ndarray, "A k"], rounds: Candidates) -> Float[np.ndarray, "n C"]:
+    """phi(A_gt, A) of every candidate, from answers' directions."""
+    return score_candidates(correlations, answers, rounds.turns.answer, answers, rounds.options)
+
+
+def _candidates(data: CCAData, split: str, chosen: Callable[[Dialogues], np.ndarray]) -> Candidates:
+    found = [
+        candidates_of(part, rounds_of(part, chosen(part) & part.judged, data.asked[part.name], data.copies[part.name]))
+        for part in data.parts(split)
+    ]
+    return Candidates(
+        joined(part.turns for part in found),
+        np.concatenate([part.options for part in found]),
+        np.concatenate([part.gt_index for part in found]),
+        np.concatenate([part.relevance for part in found]),
+    )
+
+
+_FIELDS = dataclasses.fields(Turns)
+
+
+def _part(rounds: Candidates, rows: slice) -> Candidates:
+    turns = Turns(*(getattr(rounds.turns, field.name)[rows] for field in _FIELDS))
+    return Candidates(turns, rounds.options[rows], rounds.gt_index[rows], rounds.relevance[rows])
+
+
+def _pairs_of_sets(rounds: Candidates, sets: Bool[np.ndarray, "n C"]) -> Pairs:
+    return count_pairs(rounds.options[sets], np.repeat(rounds.turns.question, sets.sum(axis=1)))
+
+
+def _counted(keys: Int[np.ndarray, "m"], counts: Int[np.ndarray, "m"], size: int) -> Pairs:
+    distinct, places = np.unique(keys, return_inverse=True)
+    return Pairs(*np.divmod(distinct, size), np.bincount(places, counts).astype(np.int64))

@@ -41,7 +41,7 @@ def test_how_many_values_a_cluster_has_counts():
     assert row[best(row, 2)].tolist() == [2.1, 1.0]
     single = np.array([[0.0, 2.1, 1.0]])  # with one zero it is 1/2 x 1
     assert single[best(single, 2)].tolist() == [2.1]
-    assert row[cluster_of(row, np.array([0]), 3)].tolist() == [2.1]
+    assert row[cluster_of(row, np.array([1]), 3)].tolist() == [2.1]
     assert row[cluster_of(row, np.array([3]), 3)].tolist() == [1.0]
     assert row[cluster_of(row, np.array([4]), 3)].tolist() == [0.0] * 5
 

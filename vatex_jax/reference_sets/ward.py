@@ -13,7 +13,7 @@ clusters, |a| |b| / (|a| + |b|) (mean_a - mean_b)^2, again and again. Three fact
 Equal values are one cluster from the start, which is what merging them at no cost comes to.
 
 Where two costs that compete are equal, or differ by rounding, these facts do not say which merge comes first. Such rows
-(one of some thousands, where correlations are not made up) are handed to SciPy's `ward`, which scikit-learn's
+(about two of ten thousand rows of single-precision correlations) are handed to SciPy's `ward`, which scikit-learn's
 AgglomerativeClustering calls too, and get its choice.
 
 Dimension legend

@@ -51,6 +51,15 @@ def test_table_6_without_masks_is_table_5_rounded():
     assert published.figure("vatex_table6_verb", "attention", "100/verb_recovery") == 40.5
 
 
+def test_table_2_of_visual_dialogue_has_variances_that_shares_can_have():
+    for row, tasks in (("H", 1680), ("sigma", 5040)):
+        assert published.figure("visdial_table2", row, "tasks") == tasks
+        for name in ("selected", "selected_by_one"):
+            share = published.figure("visdial_table2", row, name) / 100
+            # Of shares between 0 and 1, as the figures are read; no more than if every set were all right or all wrong.
+            assert published.figure("visdial_table2", row, f"{name}_variance") / 100 < share * (1 - share)
+
+
 def test_columns_are_metric_names_of_ours():
     for table in ("vatex_table4", "vatex_table5", "vatex_table6_noun", "vatex_table6_verb"):
         for column in published.tables()[table]["columns"]:

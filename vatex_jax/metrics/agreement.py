@@ -75,7 +75,7 @@ def krippendorff_alpha(counts: Int[np.ndarray, "u v"]) -> float:
     there are many units it comes close to Fleiss' kappa.
 
     Returns:
-        alpha; NaN where no unit has a pair, or all have the same value, for which D_e is 0 and agreement proves nothing.
+        alpha; NaN where no unit has a pair, or all have one value: D_e is 0, and agreement proves nothing.
     """
     paired = _paired(counts)
     total = paired.sum()

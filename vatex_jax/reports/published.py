@@ -43,4 +43,5 @@ def _lookup(table: str, row: str, column: str, field: str) -> float | None:
     entry = tables()[table]
     if row not in entry["rows"] or column not in entry["columns"] or field not in entry["rows"][row]:
         return None
-    return entry["rows"][row][field][entry["columns"].index(column)]
+    found = entry["rows"][row][field][entry["columns"].index(column)]
+    return None if found is None else float(found)  # counts are whole numbers in the file

@@ -1,0 +1,208 @@
+"""Tasks for people who verify reference sets: sampled, shuffled, numbered, and kept beside the page they are shown on.
+
+A task is a question, perhaps its image, and a reference set whose wrong answers are to be unticked (visual dialogue
+paper, section 4.2.2 and appendix D, Figure 4). What a person must not know, the set's origin and which answer is the
+ground truth, is in tasks.json alone, never on the page.
+"""
+
+import dataclasses
+import gzip
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vatex_jax.errors import ConfigError, DataError
+from vatex_jax.files import read_json, write_json_whole
+
+FILE_NAME = "tasks.json"
+SCHEMA = "vatex-jax verification tasks 1"
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """A reference set to verify.
+
+    Attributes:
+        image_id: of the dialogue's image.
+        round: of the dialogue, from 0.
+        question: as asked.
+        answers: the set, in the order it is shown.
+        source: which construction made the set: `H`, `sigma`.
+        ground_truth: whether each answer is the ground truth.
+    """
+
+    image_id: int
+    round: int
+    question: str
+    answers: tuple[str, ...]
+    source: str
+    ground_truth: tuple[bool, ...]
+
+    @property
+    def id(self) -> str:
+        """Twelve hexadecimal digits of the content: they tell tasks apart and nothing about them."""
+        return digest(dataclasses.astuple(self))
+
+
+@dataclasses.dataclass(frozen=True)
+class Batch:
+    """Tasks in the order they are shown, `per_page` to a page."""
+
+    tasks: tuple[Task, ...]
+    per_page: int
+
+    @property
+    def id(self) -> str:
+        """Twelve hexadecimal digits: other tasks, another order or another number a page is another batch."""
+        return digest([self.per_page, [task.id for task in self.tasks]])
+
+    @property
+    def pages(self) -> int:
+        return -(-len(self.tasks) // self.per_page)
+
+    def page(self, number: int) -> int:
+        """The page of the task with this number, both from 0."""
+        return number // self.per_page
+
+
+def digest(value: object) -> str:
+    """The first 48 bits, in hexadecimal, of the SHA-256 of a JSON value."""
+    return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:12]
+
+
+def sample(tasks: Iterable[Task], count: int, rng: np.random.Generator) -> list[Task]:
+    """Draws `count` tasks, each subset alike, in one pass; all of them where there are fewer.
+
+    Reservoir sampling (Vitter's algorithm R): a file of a million sets is never held.
+    """
+    kept: list[Task] = []
+    for seen, task in enumerate(tasks):
+        if len(kept) < count:
+            kept.append(task)
+        elif (place := int(rng.integers(seen + 1))) < count:
+            kept[place] = task
+    return kept
+
+
+def make_batch(sources: Sequence[Iterable[Task]], count: int, per_page: int, seed: int) -> Batch:
+    """Samples tasks of each source and mixes them, so that nobody can tell by the place which source a set is of.
+
+    The answers of each set are shuffled too, lest the ground truth always stand where its set's file has it.
+
+    Args:
+        sources: the tasks of each; read once.
+        count: of tasks, from each source.
+        per_page: tasks shown together; 4 as published.
+        seed: the same seed and tasks give the same batch.
+
+    Raises:
+        ConfigError: a count below 1 or a seed below 0.
+        DataError: no task, or one twice.
+    """
+    for name, value, least in (("tasks", count, 1), ("per_page", per_page, 1), ("seed", seed, 0)):
+        if value < least:
+            raise ConfigError(f"--{name}={value}: it must be {least} or more.")
+    rng = np.random.default_rng(seed)
+    drawn = [_shuffled(task, rng) for tasks in sources for task in sample(tasks, count, rng)]
+    if not drawn:
+        raise DataError("There is no reference set to sample: the files hold none.")
+    batch = Batch(tuple(drawn[place] for place in rng.permutation(len(drawn))), per_page)
+    seen: dict[tuple[str, int, int], Task] = {}
+    for task in batch.tasks:
+        if seen.setdefault((task.source, task.image_id, task.round), task) is not task:
+            raise DataError(f"{task.source}: image {task.image_id}, round {task.round} comes twice; keep one of them.")
+    return batch
+
+
+def _shuffled(task: Task, rng: np.random.Generator) -> Task:
+    order = rng.permutation(len(task.answers))
+    return dataclasses.replace(
+        task,
+        answers=tuple(task.answers[place] for place in order),
+        ground_truth=tuple(task.ground_truth[place] for place in order),
+    )
+
+
+def read_tasks(path: Path, source: str) -> Iterator[Task]:
+    """The reference sets of a DenseVisDial file as tasks, `round_id` counted from 0.
+
+    Raises:
+        DataError: the file cannot be read or a record is none; the message names it.
+    """
+    for number, record in enumerate(_records(path)):
+        where = f"{path}: record {number}"
+        if not isinstance(record, dict):
+            raise DataError(f"{where}: an object is wanted, with image_id, round_id, question, refs and gt_answer.")
+        image_id, round_id = (_typed(record, name, int, where) for name in ("image_id", "round_id"))
+        question, truth = (_typed(record, name, str, where) for name in ("question", "gt_answer"))
+        answers = _typed(record, "refs", list, where)
+        if not answers or not all(isinstance(answer, str) for answer in answers):
+            raise DataError(f"{where}: the field 'refs' must be a list of one answer or more, each a text.")
+        yield Task(image_id, round_id, question, tuple(answers), source, tuple(a == truth for a in answers))
+
+
+def _records(path: Path) -> Iterable[Any]:
+    """The list in a JSON file, plain or gzipped."""
+    try:
+        data = path.read_bytes()
+        value = json.loads(gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data)
+    except (OSError, EOFError, ValueError, RecursionError) as error:
+        raise DataError(f"{path}: cannot be read as JSON ({error}).") from error
+    if not isinstance(value, list):
+        raise DataError(f"{path}: must hold a list of reference sets.")
+    return value
+
+
+def _typed(record: dict[str, Any], name: str, kind: type, where: str) -> Any:
+    value = record.get(name)
+    if not isinstance(value, kind) or isinstance(value, bool):
+        wanted = {int: "a whole number", str: "a text", list: "a list", bool: "true or false"}[kind]
+        raise DataError(f"{where}: the field {name!r} must be {wanted}{'' if name in record else '; it is missing'}.")
+    return value
+
+
+def write_batch(batch: Batch, folder: Path, note: dict[str, Any]) -> None:
+    """Writes tasks.json: what the reader needs to make sense of results.
+
+    Args:
+        batch: what is shown.
+        folder: of the page.
+        note: how the batch was made; kept for people.
+    """
+    tasks = [
+        {"id": task.id, "page": 1 + batch.page(number), **dataclasses.asdict(task)}
+        for number, task in enumerate(batch.tasks)
+    ]
+    write_json_whole(
+        folder / FILE_NAME,
+        {"schema": SCHEMA, "batch": batch.id, "per_page": batch.per_page, "made": note, "tasks": tasks},
+    )
+
+
+def read_batch(folder: Path) -> Batch:
+    """The batch that `write_batch` left in a folder.
+
+    Raises:
+        DataError: there is none, or it was changed since: its tasks give another batch's name.
+    """
+    path = folder / FILE_NAME
+    value = read_json(path)
+    if not isinstance(value, dict) or value.get("schema") != SCHEMA:
+        raise DataError(f"{path}: not the tasks of a verification page ({SCHEMA!r}).")
+    try:
+        batch = Batch(tuple(_task(record) for record in value["tasks"]), value["per_page"])
+        whole = value["batch"] == batch.id
+    except (KeyError, TypeError) as error:
+        raise DataError(f"{path}: a task is damaged ({error!r}). Make the page anew with the same seed.") from error
+    if not whole:
+        raise DataError(f"{path}: was changed after the page was made. Make the page anew with the same seed.")
+    return batch
+
+
+def _task(record: dict[str, Any]) -> Task:
+    values = {field.name: record[field.name] for field in dataclasses.fields(Task)}
+    return Task(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})

@@ -68,6 +68,18 @@ def test_what_is_not_confirmed_does_not_count_and_is_told():
     assert collected.flags == [("incomplete", "x.json, x", "2 of 3 tasks are not confirmed and do not count")]
 
 
+def test_tasks_cut_out_of_a_file_are_incomplete_those_of_other_pages_are_not():
+    value = result("x", ALL)
+    del value["tasks"][1]
+    assert collect([value], BATCHES).flags == [
+        ("incomplete", "x.json, x", "1 of 3 tasks are not confirmed and do not count")
+    ]
+    spread = Batch(TASKS, 2)  # the third task stands on a page, and perhaps in a file, of its own
+    value = result("x", ALL, batch=spread.id)
+    del value["tasks"][2]
+    assert collect([value], {spread.id: spread}).flags == []
+
+
 @pytest.mark.parametrize("turned", [False, True])
 def test_of_one_persons_two_results_the_later_counts_and_other_ticks_are_told(turned):
     early = result("x", {0: [0, 1], 1: [0]}, path="1.json")
@@ -100,7 +112,8 @@ def test_unknown_tasks_and_answers_do_not_count_and_are_told():
     assert {judgement.annotator for judgement in collected.judgements} == {"y"}
     told = [what for kind, _, what in collected.flags if kind == "contradictory"]
     assert len(told) == 3
-    assert "answers 0 to 1, not all of [0, 2]" in told[0]
+    assert "answers 0 to 1, no 2;" in told[0]
+    assert "answers 0 to 3, no -1;" in told[1]
     assert "feedfeedfeed" in told[2]
 
 
@@ -116,7 +129,7 @@ def test_people_who_seem_not_to_have_looked_are_told_and_count(ticked, word):
     said = f"unticked {word} in all 5 tasks of two answers or more"
     assert collected.flags == ([("suspicious", "x", said)] if word else [])
     few = collect([value | {"tasks": entries[1:]}], {batch.id: batch})
-    assert few.flags == []
+    assert [flag[0] for flag in few.flags] == ["incomplete"]
 
 
 def test_judging_without_the_picture_is_told():

@@ -43,8 +43,6 @@ class Judgement:
         annotator: who judged it.
         ticked: places of the answers left ticked.
         seconds: spent on it.
-        missing_picture: whether it was judged without its picture, which could not be shown.
-        saved: when its file was, ISO 8601 in UTC.
         file: for messages.
     """
 
@@ -52,8 +50,6 @@ class Judgement:
     annotator: str
     ticked: frozenset[int]
     seconds: float
-    missing_picture: bool
-    saved: str
     file: str
 
 
@@ -132,26 +128,29 @@ def collect(results: Sequence[Mapping[str, Any]], batches: Mapping[str, Batch]) 
 
 def _judgements(result: Mapping[str, Any], batch: Batch, flags: list[tuple[str, str, str]]) -> Iterable[Judgement]:
     """A file's judgements; what is wrong with others goes to `flags`."""
-    tasks = {task.id: task for task in batch.tasks}
-    who, unfinished, unseen = f"{result['path']}, {result['annotator']}", 0, 0
+    places = {task.id: number for number, task in enumerate(batch.tasks)}
+    who, confirmed, unseen = f"{result['path']}, {result['annotator']}", set(), 0
     for entry in result["tasks"]:
-        task = tasks.get(entry["id"])
-        if task is None:
-            flags.append(("contradictory", who, f"the batch has no task {entry['id']!r}; it does not count"))
-        elif any(not 0 <= place < len(task.answers) for place in entry["ticked"]):
-            text = f"{_name(task)} has answers 0 to {len(task.answers) - 1}, not all of {entry['ticked']}; not counted"
+        if entry["id"] not in places:
+            flags.append(("contradictory", who, f"the batch has no task {entry['id'][:20]!r}; it does not count"))
+            continue
+        task = batch.tasks[places[entry["id"]]]
+        wrong = [place for place in entry["ticked"] if not 0 <= place < len(task.answers)]
+        if wrong:
+            text = f"{_name(task)} has answers 0 to {len(task.answers) - 1}, no {wrong[0]}; it does not count"
             flags.append(("contradictory", who, text))
-        elif not entry["done"]:
-            unfinished += 1
-        else:
-            missing = entry.get("image") == "missing"
-            unseen += missing
-            ticked = frozenset(entry["ticked"])
-            yield Judgement(task, result["annotator"], ticked, float(entry["seconds"]), missing, result["saved"],
-                            result["path"])  # fmt: skip
-    if unfinished:
-        count = f"{unfinished} of {len(result['tasks'])} tasks are not confirmed and do not count"
-        flags.append(("incomplete", who, count))
+        elif entry["done"]:
+            unseen += task.id not in confirmed and entry.get("image") == "missing"
+            yield Judgement(
+                task, result["annotator"], frozenset(entry["ticked"]), float(entry["seconds"]), result["path"]
+            )
+        if wrong or entry["done"]:
+            confirmed.add(task.id)
+    listed = {batch.page(places[entry["id"]]) for entry in result["tasks"] if entry["id"] in places}
+    expected = [task.id for number, task in enumerate(batch.tasks) if batch.page(number) in listed]
+    if unfinished := len(set(expected) - confirmed):
+        text = f"{unfinished} of {len(expected)} tasks are not confirmed and do not count"
+        flags.append(("incomplete", who, text))
     if unseen:
         flags.append(("unseen", who, f"{unseen} tasks were judged without their picture, which could not be shown"))
 

@@ -93,11 +93,11 @@ _PAPER_MODEL = {
 }
 
 _SMALL_MODEL = _PAPER_MODEL | {
-    "embedding": 112,
+    "embedding": 96,
     "video_projection": 128,
-    "video_hidden": 80,
-    "fusion": 112,
-    "decoder_hidden": 160,
+    "video_hidden": 64,
+    "fusion": 96,
+    "decoder_hidden": 128,
     "dropout": 0.0,  # four passes do not overfit
 }
 
@@ -126,7 +126,7 @@ _PAPER_TRAINING = {
 }
 
 _SMALL_TRAINING = {
-    "batch_size": 128,
+    "batch_size": 64,
     "epochs": 4,
     "learning_rate": 3e-3,
     "schedule": "linear",

@@ -32,6 +32,7 @@ def get_config(spec: str = "") -> ml_collections.ConfigDict:
         # In a fifth pass Base would train all it has, the shared rows their private part alone, and none
         # has converged yet.
         config.run.train.finetune_private = False
+        config.run.train.eval_every = 1_000_000  # at the end alone: nothing goes by what validation says before
     config.vocabulary_size = config.run.vocabulary_size  # for --mode=describe
     config.rows = ml_collections.ConfigDict({variant: captioning.row(variant) for variant in captioning.VARIANTS})
     config.results_dir = ""  # empty: results/vatex_table4 for simulated data, else the work folder

@@ -111,6 +111,14 @@ def test_the_released_sets_are_the_judged_ones(finished):
         assert list(by_place[record["image_id"], record["round_id"]].references) == record["sigma"]
 
 
+def test_peoples_sets_lie_beside_them(finished):
+    folder, _ = finished
+    sets = {(one.image_id, one.round): one for one in release.read(folder / "reference_sets" / "test.human.json.gz")}
+    lines = [json.loads(line) for line in (folder / "predictions.jsonl").read_text().splitlines()]
+    assert len(sets) == len(lines)
+    assert all(list(sets[line["image_id"], line["round_id"]].references) == line["human"] for line in lines)
+
+
 def test_annotations_of_validation_change_cca_star_alone(finished, tmp_path, capsys):
     _, result = finished
     config = small("human_trainval")

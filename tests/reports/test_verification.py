@@ -130,7 +130,7 @@ def test_doubts_do_not_get_into_csv(sets, capsys):
         (["--tasks=0"], "--tasks=0"),
         (["--images=a.jpg"], "{image_id}"),
         (["H=nothing.json"], "two files have one name"),
-        (["nothing.json"], "nothing.json: cannot be read"),
+        (["nothing.json"], "nothing.json: no such file"),
     ],
 )
 def test_what_cannot_be_made_is_told_and_leaves_nothing(arguments, said, sets, monkeypatch, capsys):

@@ -98,18 +98,18 @@ def test_sets_are_read_plain_and_gzipped(packed, tmp_path):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"refs": []}, "record 1: the field 'refs' must be a list of one answer or more"),
-        ({"refs": ["a", 3]}, "'refs'"),
-        ({"refs": "a"}, "'refs' must be a list"),
-        ({"image_id": "185"}, "'image_id' must be a whole number"),
-        ({"round_id": True}, "'round_id' must be a whole number"),
-        ({"question": None}, "'question' must be a text"),
+        ({"refs": []}, "record 2: 0 texts in refs"),
+        ({"refs": ["a", 3]}, "field refs"),
+        ({"refs": "a"}, "field refs"),
+        ({"image_id": "185"}, "field image_id: must be a whole number"),
+        ({"round_id": True}, "field round_id"),
+        ({"question": None}, "field question: must be text"),
     ],
 )
 def test_a_record_that_is_none_is_named(change, said, tmp_path):
     path = tmp_path / "sets.json"
-    path.write_text(json.dumps([RECORD, RECORD | change]), encoding="utf-8")
-    with pytest.raises(DataError, match=r"sets\.json: ") as error:
+    path.write_text(json.dumps([RECORD | {"image_id": 1}, RECORD | change]), encoding="utf-8")
+    with pytest.raises(DataError, match=r"sets\.json, record 2") as error:
         list(read_tasks(path, "H"))
     assert said in str(error.value)
 

@@ -38,6 +38,8 @@ def check_regular(path: pathlib.Path) -> None:
       DataError: it is missing, no regular file, or cannot be looked at.
     """
     try:
+        if not path.exists() and not path.is_symlink():
+            raise DataError(f"{path}: no such file.")
         if not path.is_file():
             raise DataError(f"{path}: not a regular file (a folder, a pipe or a link that leads nowhere).")
     except OSError as error:

@@ -28,6 +28,7 @@ from vatex_jax.experiments.training_pairs import (
 )
 from vatex_jax.experiments.workdir import locked, open_workdir
 from vatex_jax.reference_sets import release
+from vatex_jax.reference_sets.clusters import human
 from vatex_jax.reports import results
 from vatex_jax.reports.summary import agreement_summary
 
@@ -113,7 +114,7 @@ def annotated_test_rounds(data: CCAData) -> Candidates:
         DataError: it has none.
     """
     test = data.test
-    chosen = test.judged & (test.relevance_round[:, None] == np.arange(test.questions.shape[1]))
+    chosen = _annotated(test)
     if not chosen.any():
         raise DataError(
             f"Split {test.name} of {data.source.name} has no dense annotations to measure agreement with: build "
@@ -125,19 +126,38 @@ def annotated_test_rounds(data: CCAData) -> Candidates:
 def write_release(
     config: ml_collections.ConfigDict, data: CCAData, models: dict[str, CCA], workdir: Path
 ) -> dict[str, dict[str, Any]]:
-    """reference_sets/SPLIT.json.gz of each split wanted, all rounds that have an answer; returns the manifests."""
-    wanted = config.release
+    """reference_sets/SPLIT.json.gz of each split wanted, all rounds that have an answer; returns their manifests.
+
+    Beside them SPLIT.human.json.gz: people's H of the annotated rounds, in the same layout.
+    """
+    wanted, ending = config.release, ".json.gz" if config.release.compress else ".json"
     construct = constructions(config.training.clusters)[wanted.method]
     manifests = {}
     for split in _released_splits(config, data):
-        if split.name not in data.asked:
-            continue
-        rounds = candidates_of(split, rounds_of(split, split.judged, data.asked[split.name]))
-        path = workdir / "reference_sets" / f"{split.name}.json{'.gz' if wanted.compress else ''}"
+        folder, asked = workdir / "reference_sets", data.asked[split.name]
+        rounds = candidates_of(split, rounds_of(split, split.judged, asked))
         found = sets_of(data, models[wanted.model], config.cca.p, rounds, construct)
-        sets = outputs.records(data, split, found)
-        manifests[split.name] = release.write(path, sets, _about(config, data, split), len(rounds))
+        manifests[split.name] = release.write(
+            folder / f"{split.name}{ending}",
+            outputs.records(data, split, found),
+            _about(config, data, split),
+            len(rounds),
+        )
+        rounds = candidates_of(split, rounds_of(split, _annotated(split), asked))
+        if len(rounds):
+            sets = outputs.records(data, split, [(rounds, human(rounds.relevance, rounds.gt_index))])
+            about = {
+                "dataset": data.source.describe(split.name, [split]),
+                "method": "H",
+                "software": results.software(),
+            }
+            release.write(folder / f"{split.name}.human{ending}", sets, about)
     return manifests
+
+
+def _annotated(split: Dialogues) -> np.ndarray:
+    """Which rounds [D, R] have relevances and a known ground truth."""
+    return split.judged & (split.relevance_round[:, None] == np.arange(split.questions.shape[1]))
 
 
 def _check_release(config: ml_collections.ConfigDict, data: CCAData) -> None:

@@ -6,7 +6,6 @@ ground truth, is in tasks.json alone, never on the page.
 """
 
 import dataclasses
-import gzip
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,6 +16,7 @@ import numpy as np
 
 from vatex_jax.errors import ConfigError, DataError
 from vatex_jax.files import read_json, write_json_whole
+from vatex_jax.reference_sets import release
 
 FILE_NAME = "tasks.json"
 SCHEMA = "vatex-jax verification tasks 1"
@@ -128,41 +128,20 @@ def _shuffled(task: Task, rng: np.random.Generator) -> Task:
 
 
 def read_tasks(path: Path, source: str) -> Iterator[Task]:
-    """The reference sets of a DenseVisDial file as tasks, `round_id` counted from 0.
+    """The reference sets of a DenseVisDial file as tasks.
 
     Raises:
         DataError: the file cannot be read or a record is none; the message names it.
     """
-    for number, record in enumerate(_records(path)):
-        where = f"{path}: record {number}"
-        if not isinstance(record, dict):
-            raise DataError(f"{where}: an object is wanted, with image_id, round_id, question, refs and gt_answer.")
-        image_id, round_id = (_typed(record, name, int, where) for name in ("image_id", "round_id"))
-        question, truth = (_typed(record, name, str, where) for name in ("question", "gt_answer"))
-        answers = _typed(record, "refs", list, where)
-        if not answers or not all(isinstance(answer, str) for answer in answers):
-            raise DataError(f"{where}: the field 'refs' must be a list of one answer or more, each a text.")
-        yield Task(image_id, round_id, question, tuple(answers), source, tuple(a == truth for a in answers))
-
-
-def _records(path: Path) -> Iterable[Any]:
-    """The list in a JSON file, plain or gzipped."""
-    try:
-        data = path.read_bytes()
-        value = json.loads(gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data)
-    except (OSError, EOFError, ValueError, RecursionError) as error:
-        raise DataError(f"{path}: cannot be read as JSON ({error}).") from error
-    if not isinstance(value, list):
-        raise DataError(f"{path}: must hold a list of reference sets.")
-    return value
-
-
-def _typed(record: dict[str, Any], name: str, kind: type, where: str) -> Any:
-    value = record.get(name)
-    if not isinstance(value, kind) or isinstance(value, bool):
-        wanted = {int: "a whole number", str: "a text", list: "a list", bool: "true or false"}[kind]
-        raise DataError(f"{where}: the field {name!r} must be {wanted}{'' if name in record else '; it is missing'}.")
-    return value
+    for one in release.read(path):
+        yield Task(
+            one.image_id,
+            one.round,
+            one.question,
+            one.references,
+            source,
+            tuple(a == one.answer for a in one.references),
+        )
 
 
 def write_batch(batch: Batch, folder: Path, note: dict[str, Any]) -> None:

@@ -161,7 +161,7 @@ def other_file(name: str, data: bytes):
 OBJECTS = np.array([{}, {}, {}], dtype=object)
 FAULTS = {
     "another ending": (other_file("f.pt", b""), "folder of <image_id>.npy files"),
-    "nothing there": (lambda path: path / "f.npz", "not a regular file"),
+    "nothing there": (lambda path: path / "f.npz", "no such file"),
     "no zip": (other_file("f.npz", b"PK"), "not a zip file"),
     "no HDF5": (lambda path: cut(write_hdf5(path / "f.h5"), 100) / "f.h5", "not an HDF5 file"),
     "no ids": (npz_of(features=save(VECTORS)), "not image_ids and features"),

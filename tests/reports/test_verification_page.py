@@ -47,8 +47,8 @@ def chromium():
 @pytest.fixture
 def window(chromium):
     """A window of a browser that knows nothing yet; a script that fails or asks for attention fails the test."""
-    context = chromium.new_context()
-    context.set_default_timeout(10_000)
+    context = chromium.new_context(reduced_motion="reduce")  # clicks wait until nothing moves
+    context.set_default_timeout(60_000)  # of a busy machine
     faults = []
     context.on("weberror", lambda error: faults.append(str(error.error)))
     context.on("dialog", lambda dialog: (faults.append(dialog.message), dialog.dismiss()))
@@ -170,7 +170,8 @@ def test_keys_do_nothing_to_what_is_written(window, make):
     assert window.locator("textarea").first.input_value() == "jnps no 。"
     window.locator("#annotator").press_sequentially("snap")
     assert window.locator("#annotator").input_value() == "snap"
-    press(window, "Control+s")
+    window.locator("h1").click()
+    press(window, "Control+s", "Alt+j")
     assert window.locator("#status").inner_text() == ""
     assert ticks(window) == [[True] * 3] * 4
 
@@ -278,15 +279,23 @@ def test_leaving_asks_first_where_nothing_is_kept_and_something_is_not_saved(win
 
 
 def test_a_file_of_something_else_is_not_loaded(window, make, tmp_path):
-    window.goto(make(make_batch(1)))
-    for number, text in enumerate(("{", "[]", json.dumps({"schema": "vatex-jax verification 1", "batch": "other"}))):
+    batch = make_batch(1)
+    window.goto(make(batch))
+    right = {"schema": "vatex-jax verification 1", "batch": batch.id, "file": "verify"}
+    right["tasks"] = [{"id": batch.tasks[0].id, "done": True, "ticked": []}]
+    wrong = [{"schema": "vatex-jax verification 2"}, {"batch": "other"}, {"file": "verify-2"}]
+    texts = ["{", "[]", "null", *(json.dumps(right | change) for change in wrong)]
+    for number, text in enumerate(texts):
         path = tmp_path / f"{number}.json"
         path.write_text(text, encoding="utf-8")
-        press(window, "j", "Space")
+        window.locator("#status").evaluate("status => { status.textContent = ''; }")
         window.locator("#file").set_input_files(path)
         window.get_by_text("That file holds no results of this page.").wait_for()
-        assert ticks(window) == [[number % 2 == 1, True, True]]
-        window.locator("h1").click()
+        assert ticks(window) == [[True] * 3]
+    path.write_text(json.dumps(right), encoding="utf-8")
+    window.locator("#file").set_input_files(path)
+    window.get_by_text("Loaded: 1 tasks, 1 of them done.").wait_for()
+    assert ticks(window) == [[False] * 3]
 
 
 def test_a_second_window_is_warned_of(window, make):

@@ -48,7 +48,8 @@ class Row:
 class Column:
     """A column: as Row, with the metric it shows, and how many decimals of it.
 
-    Results may lack the metric of an optional column; those of another are an error then.
+    Results may lack the metric of an optional column; those of another are an error then. Where `compared` is False,
+    rows are not compared by it: more or less is neither better nor worse.
     """
 
     label: str
@@ -57,6 +58,7 @@ class Column:
     published: str | None = None
     places: int = 2
     optional: bool = False
+    compared: bool = True
 
 
 @dataclass(frozen=True)

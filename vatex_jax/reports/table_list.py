@@ -123,7 +123,7 @@ def _visdial_trained_on(table: str, title: str, names: Sequence[str]) -> Table:
         variant = "aq" if name == "train_gt" else f"aq_{name}"
         label, base = (f"{_TRAINED[rounds]}: {_ANSWERS[one]}" for one in (answers, "gt"))
         rows.append(Row(label, {"variant": variant}, name, optional=True, baseline=base))
-    columns = [Column("pairs", {}, "pairs", "pairs", 0)]
+    columns = [Column("pairs", {}, "pairs", "pairs", 0, compared=False)]
     columns += [Column(label, {}, metric, metric, places, metric == "ndcg") for metric, label, places in _RANKING]
     return Table(
         f"CCA-AQ trained on reference sets{title}", table, "cca", tuple(rows), tuple(columns), source="VisDial"
@@ -152,7 +152,8 @@ _MAIN_SET = "S/aq_star/gt_others"  # its figures stand bare in results
 def _set_row(name: str, baseline: str) -> Row:
     """A row of Table 10 by its name in published.json; `baseline` is such a name too."""
     prefix = "" if name == _MAIN_SET else f"{name.replace('/', '.')}/"
-    return Row(_set_label(name), {}, name, baseline=_set_label(baseline), prefix=prefix)
+    base = name if name == "H" else baseline  # what the others are held against is compared with none
+    return Row(_set_label(name), {}, name, baseline=_set_label(base), prefix=prefix)
 
 
 def _set_label(name: str) -> str:
@@ -167,7 +168,8 @@ def _visdial_sets(table: str, names: Sequence[str], measures: int) -> Table:
     shown = _AGREEMENT[:measures]
     columns = [Column(label, {}, name, name, places) for name, label, places in shown]
     columns += [
-        Column(f"std of {label}", {}, f"{name}_std", f"{name}_std", places, True) for name, label, places in shown
+        Column(f"std of {label}", {}, f"{name}_std", f"{name}_std", places, True, False)
+        for name, label, places in shown
     ]
     return Table(
         title="Reference sets against people's (std: over questions)",

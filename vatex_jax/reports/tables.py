@@ -80,7 +80,7 @@ def gap_grid(table: Table, block: Block) -> tuple[list[str], list[list[str]]]:
     header = ["", "from", "column", "difference", "95% over seeds", "p (paired t)", "% of it", f"95% over {items}"]
     header += ["p (bootstrap)", "seeds", f"paper ({table.source})"]
     rows = []
-    for column in table.columns:
+    for column in (column for column in table.columns if column.compared):
         for row in shown_rows(table, block):
             base = table.base_of(row)
             runs, bases = block.cells[row.label, column.label], block.cells[base.label, column.label]

@@ -26,6 +26,14 @@ def test_by_hand():
         assert HEAPS[cluster_of(HEAPS, np.array([anchor]))].tolist() == expected
 
 
+def test_a_place_as_far_from_a_centre_as_the_bandwidth_is_none():
+    # Means rest at 3, 2 and 1 (3 values each), 11.5, 3.5 and 0.5 (2 each). 2 is 1 from 3, so it is no centre; the value
+    # 2 is as near to 1 as to 3, and goes to the first.
+    row = np.array([[0.0, 1.0, 2.0, 3.0, 4.0, 11.0, 12.0]])
+    for anchor, expected in ((4, [2, 3, 4]), (2, [2, 3, 4]), (0, [0, 1]), (5, [11, 12])):
+        assert row[cluster_of(row, np.array([anchor]))].tolist() == expected
+
+
 @pytest.mark.parametrize("values", [2, 3, 6, 7, 10, 13, 40, 99, 100])
 def test_the_bandwidth_is_the_mean_distance_to_the_kth_nearest(values):
     ascending = np.sort(np.random.default_rng(values).normal(size=(5, values)), axis=1)
@@ -51,6 +59,9 @@ def test_rows_with_and_without_a_bandwidth_do_not_mix():
     found = cluster_of(rows, np.array([3, 6, 0, 6]))
     assert found.sum(axis=1).tolist() == [7, 2, 7, 3]
     assert rows[1][found[1]].tolist() == [12, 13]
+    after = np.array([[13.0, 30.0, 31.0, 32.0, 33.0, 34.0, 35.0]])  # starts with what the row before ends with
+    found = cluster_of(np.concatenate([HEAPS, after]), np.array([6, 0]))
+    assert after[0][found[1]].tolist() == [13]
 
 
 def test_values_a_rounding_apart_stay_together():

@@ -71,7 +71,18 @@ def test_ties_are_broken_as_by_scipy(values, digits, clusters):
 
 
 @pytest.mark.parametrize(
-    "row", [[0, 1, 2], [2, 1, 0], [1, 0, 2], [0, 1, 2, 3], [3, 2, 1, 0], [1, 0, 3, 2], [0, 2, 1, 3]]
+    "row",
+    [
+        [0, 1, 2],
+        [2, 1, 0],
+        [1, 0, 2],
+        [0, 1, 2, 3],
+        [3, 2, 1, 0],
+        [1, 0, 3, 2],
+        [0, 2, 1, 3],
+        [0, 1, 5, 6],
+        [5, 6, 0, 1],
+    ],
 )
 def test_evenly_spaced_values_are_parted_as_by_scipy(row):
     row = np.array(row, np.float64)

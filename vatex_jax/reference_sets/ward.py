@@ -139,7 +139,7 @@ def _dearest(
     stays, goes = ordered[:, m - clusters], ordered[:, m - clusters - 1]
     with np.errstate(invalid="ignore"):  # infinity less infinity cannot be: only place 0 is infinite
         close = stays - goes <= _RELATIVE * stays
-    return (heights >= stays[:, None]) & (heights > 0), close
+    return heights >= stays[:, None], close
 
 
 def _between_boundaries(

@@ -29,7 +29,8 @@ def get_config(spec: str = "") -> ml_collections.ConfigDict:
     config.run.eval.figures = False
     config.run.decode.samples = 0
     if not spec:
-        # In a fifth pass Base would train all it has, the shared rows their private part alone, and none
+        config.run.precision = "bfloat16"  # a third faster where the processor has such products, and no worse
+        # In a sixth pass Base would train all it has, the shared rows their private part alone, and none
         # has converged yet.
         config.run.train.finetune_private = False
         config.run.train.eval_every = 1_000_000  # at the end alone: nothing goes by what validation says before

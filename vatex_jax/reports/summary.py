@@ -162,7 +162,7 @@ def agreement_summary(result: dict[str, Any], examples: Sequence[Mapping[str, An
         "Sigma's precision, percentage points above that of\n\n"
         + text_grid(["", "", "95% over questions"], claims, [False, True, True]),
         "\n".join(f"{name.removeprefix('model/'):<12}{text}" for name, text in result["signature"].items()),
-        "Some questions\n\n" + "\n\n".join(map(_set_example, examples)),
+        "Some questions; (!): an answer that is not in H\n\n" + "\n\n".join(map(_set_example, examples)),
         f"Sets written: {written}. Results are in {os.fspath(folder)}",
     ]
     return "\n\n".join(parts)
@@ -178,14 +178,18 @@ _CLAIMS = {"star_over_aq": "Sigma of CCA-AQ instead of CCA-AQ*", "sigma_over_m":
 
 
 def _set_example(record: Mapping[str, Any]) -> str:
-    human = set(record["human"])
-    ours = ", ".join(f"{one_line(text)}{'' if text in human else ' (!)'}" for text in record["sigma"])
+    human, ours = set(record["human"]), record["sigma"]
+    told = [f"{one_line(text)}{'' if text in human else ' (!)'}" for text in ours[:_SET_SHOWN]]
+    told += [f"and {len(ours) - _SET_SHOWN} more"] * (len(ours) > _SET_SHOWN)
     return "\n".join([
         f"  {one_line(record['question'])}",
         f"    ground truth  {one_line(record['answer'])}",
-        f"    Sigma         {ours}   [(!): not in H]",
+        f"    Sigma         {', '.join(told)}",
     ])  # fmt: skip
 
+
+_SET_SHOWN = 12
+"""Answers of a set that an example shows."""
 
 _RANKING = (("mr", "MR", 2), ("r@1", "R@1, %", 2), ("r@5", "R@5, %", 2), ("r@10", "R@10, %", 2), ("mrr", "MRR", 4),
             ("ndcg", "NDCG", 4))  # fmt: skip

@@ -55,6 +55,21 @@ def test_eigenvalues_and_correlations_are_those_of_the_general_eigenproblem(size
         )
 
 
+def test_directions_are_embeddings_in_single_precision_whatever_the_pieces(monkeypatch):
+    arrays = views()
+    model = fit(arrays, 4)
+    for piece in (1, 7, 200, 1000):
+        monkeypatch.setattr("vatex_jax.cca.cca._PIECE", piece)
+        found = model.directions(1, arrays[1], 2.0)
+        assert found.dtype == np.float32
+        np.testing.assert_allclose(found, model.embed(1, arrays[1], 2.0), atol=1e-7)
+    assert model.directions(0, arrays[0][:0]).shape == (0, 4)
+    monkeypatch.setattr("vatex_jax.cca.cca._PIECE", 7)
+    arrays[0][9] = 1e300  # in the second piece; scaled by about 1e12
+    with pytest.raises(DataError, match="projection of item 9 is not finite"):
+        model.directions(0, arrays[0], 50.0)
+
+
 def test_p_changes_correlations_and_k_too():
     arrays = views()
     full = fit(arrays, 5)

@@ -53,8 +53,7 @@ def directions(config: ml_collections.ConfigDict, data: CCAData, model: CCA | No
     if model is not None:
         last = len(model.means) - 1
         return Directions(
-            model.embed(last, data.questions, config.cca.p).astype(np.float32),
-            model.embed(0, data.answers, config.cca.p).astype(np.float32),
+            model.directions(last, data.questions, config.cca.p), model.directions(0, data.answers, config.cca.p)
         )
     training = data.training
     return Directions(_centred(data.questions, training.question), _centred(data.answers, training.answer))

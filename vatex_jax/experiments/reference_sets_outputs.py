@@ -157,9 +157,7 @@ def _methods(config: ml_collections.ConfigDict) -> dict[str, Construct]:
 
 
 def _correlations(data: CCAData, model: CCA, p: float, rounds: Candidates) -> dict[str, Float[np.ndarray, "n C"]]:
-    answers, questions = (
-        model.embed(view, vectors, p).astype(np.float32) for view, vectors in ((0, data.answers), (1, data.questions))
-    )
+    answers, questions = model.directions(0, data.answers, p), model.directions(1, data.questions, p)
     return {
         "answer": with_truth(answers, rounds),
         "question": score_candidates(correlations, questions, rounds.turns.question, answers, rounds.options),

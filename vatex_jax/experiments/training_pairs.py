@@ -152,7 +152,7 @@ def sets_of(
     data: CCAData, model: CCA, p: float, rounds: Candidates, construct: Construct
 ) -> Iterator[tuple[Candidates, Bool[np.ndarray, "piece C"]]]:
     """Sets by the correlations of each candidate with the ground truth, some rounds at a time, with a progress bar."""
-    answers = model.embed(0, data.answers, p).astype(np.float32)
+    answers = model.directions(0, data.answers, p)
     bar = tqdm(total=len(rounds), desc="reference sets", unit="question", leave=False, disable=not sys.stderr.isatty())
     with bar:
         for first in range(0, len(rounds), _PIECE):

@@ -100,7 +100,8 @@ def test_the_release_holds_every_round_of_every_split(finished):
         manifest = json.loads((folder / "reference_sets" / f"{name}.json.gz.manifest.json").read_text())
         assert manifest["method"] == "S"
         assert manifest["annotations"] == "train"
-        assert manifest["dataset"]["fingerprint"]
+        assert manifest["dialogues"] == "once each"
+        assert manifest["dataset"]["sizes"] == {"train": 24, name: count // 10}  # all that the sets are made from
 
 
 def test_the_released_sets_are_the_judged_ones(finished):
@@ -125,6 +126,8 @@ def test_annotations_of_validation_change_cca_star_alone(finished, tmp_path, cap
     other = reference_sets.run(config, tmp_path / "run", "train_and_evaluate")
     assert other["metrics"]["S.aq.gt_others/iou"] == result["metrics"]["S.aq.gt_others/iou"]
     assert other["metrics"]["iou"] != result["metrics"]["iou"]
+    manifest = json.loads((tmp_path / "run" / "reference_sets" / "test.json.gz.manifest.json").read_text())
+    assert list(manifest["dataset"]["sizes"]) == ["train", "validation", "test"]
     assert "are trained on" not in capsys.readouterr().out
     config.data.test_split = "validation"
     reference_sets.run(config, tmp_path / "seen", "train_and_evaluate")

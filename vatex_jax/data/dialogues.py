@@ -70,6 +70,11 @@ class Dialogues:
         """Rounds that have candidates of which one is known to be the ground truth."""
         return self.rankable & (self.gt_index != NONE)
 
+    @property
+    def annotated(self) -> Bool[np.ndarray, "D R"]:
+        """Judged rounds whose candidates have relevances."""
+        return self.judged & (self.relevance_round[:, None] == np.arange(self.questions.shape[1]))
+
     def add_to(self, digest: Any, features: bool) -> None:
         """Feeds everything that a result depends on to a hash, the image features where wanted."""
         texts = (self.captions, self.question_table, self.answer_table)

@@ -47,6 +47,10 @@ class Turns:
     def __len__(self) -> int:
         return len(self.question)
 
+    def part(self, rows: slice) -> "Turns":
+        """Some of them, one after the other."""
+        return Turns(self.dialogue[rows], self.round[rows], self.question[rows], self.answer[rows])
+
 
 @dataclasses.dataclass(frozen=True)
 class CCAData:

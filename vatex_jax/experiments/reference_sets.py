@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import ml_collections
-import numpy as np
 
 from vatex_jax.cca.cca import CCA
 from vatex_jax.data.dialogues import Dialogues
@@ -114,7 +113,7 @@ def annotated_test_rounds(data: CCAData) -> Candidates:
         DataError: it has none.
     """
     test = data.test
-    chosen = _annotated(test)
+    chosen = test.annotated
     if not chosen.any():
         raise DataError(
             f"Split {test.name} of {data.source.name} has no dense annotations to measure agreement with: build "
@@ -131,33 +130,21 @@ def write_release(
     Beside them SPLIT.human.json.gz: people's H of the annotated rounds, in the same layout.
     """
     wanted, ending = config.release, ".json.gz" if config.release.compress else ".json"
+    answers = models[wanted.model].directions(0, data.answers, config.cca.p)
     construct = constructions(config.training.clusters)[wanted.method]
     manifests = {}
     for split in _released_splits(config, data):
         folder, asked = workdir / "reference_sets", data.asked[split.name]
-        rounds = candidates_of(split, rounds_of(split, split.judged, asked))
-        found = sets_of(data, models[wanted.model], config.cca.p, rounds, construct)
-        manifests[split.name] = release.write(
-            folder / f"{split.name}{ending}",
-            outputs.records(data, split, found),
-            _about(config, data, split),
-            len(rounds),
-        )
-        rounds = candidates_of(split, rounds_of(split, _annotated(split), asked))
+        turns = rounds_of(split, split.judged, asked)
+        sets = outputs.records(data, split, sets_of(answers, split, turns, construct))
+        about = _about(config, data, split)
+        manifests[split.name] = release.write(folder / f"{split.name}{ending}", sets, about, len(turns))
+        rounds = candidates_of(split, rounds_of(split, split.annotated, asked))
         if len(rounds):
             sets = outputs.records(data, split, [(rounds, human(rounds.relevance, rounds.gt_index))])
-            about = {
-                "dataset": data.source.describe(split.name, [split]),
-                "method": "H",
-                "software": results.software(),
-            }
-            release.write(folder / f"{split.name}.human{ending}", sets, about)
+            about = {"dataset": data.source.describe(split.name, [split]), "method": "H"}
+            release.write(folder / f"{split.name}.human{ending}", sets, about | {"software": results.software()})
     return manifests
-
-
-def _annotated(split: Dialogues) -> np.ndarray:
-    """Which rounds [D, R] have relevances and a known ground truth."""
-    return split.judged & (split.relevance_round[:, None] == np.arange(split.questions.shape[1]))
 
 
 def _check_release(config: ml_collections.ConfigDict, data: CCAData) -> None:
@@ -173,14 +160,17 @@ def _released_splits(config: ml_collections.ConfigDict, data: CCAData) -> list[D
 
 
 def _about(config: ml_collections.ConfigDict, data: CCAData, split: Dialogues) -> dict[str, Any]:
-    """What a manifest says of the sets."""
-    wanted = config.release
+    """What a manifest says of the sets; its fingerprint is of all that they are made from."""
+    wanted, star = config.release, config.release.model == "aq_star"
+    fitted_on = data.parts(config.training.annotations) if star else (data.train,)
+    parts = {part.name: part for part in (*fitted_on, split)}
     return {
-        "dataset": data.source.describe(split.name, [data.train, split]),
+        "dataset": data.source.describe(split.name, list(parts.values())),
         "method": wanted.method,
         "clusters": config.training.clusters if wanted.method == "G" else None,
         "model": wanted.model,
-        "annotations": config.training.annotations if wanted.model == "aq_star" else None,
+        "annotations": config.training.annotations if star else None,
+        "dialogues": f"drawn with replacement by seed {config.seed}" if config.data.resample else "once each",
         "correlations": "of the ground truth with the other candidates",
         "cca": config.cca.to_dict(),
         "vectors": data.words.name,

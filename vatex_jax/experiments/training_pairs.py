@@ -25,11 +25,13 @@ from vatex_jax.reference_sets.clusters import agglomerative, human, mean_shift, 
 
 CONSTRUCTIONS = ("S", "M", "G")
 ANSWERS = ("gt", "H", *CONSTRUCTIONS)
-ROUNDS = ("all", "annotated")
 SPLITS = ("train", "trainval")
 _PIECE = 100_000  # rounds whose candidates are looked at at once
 
 Construct = Callable[..., Bool[np.ndarray, "n C"]]
+
+Rounds = list[tuple[Dialogues, Turns]]
+"""Some rounds of some splits. Their candidates are gathered a piece at a time: a second copy of all takes 500 MB."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,16 +63,21 @@ def training_pairs(config: ml_collections.ConfigDict, data: CCAData) -> Pairs:
         DataError: the splits have no such rounds.
     """
     wanted = config.training
+    if wanted.answers == "gt" and wanted.rounds == "all":
+        return count_pairs(data.training.answer, data.training.question)
+    rounds = (annotated if wanted.rounds == "annotated" else judged)(data, wanted.split)
     if wanted.answers == "gt":
-        turns = data.training if wanted.rounds == "all" else annotated(data, wanted.split).turns
+        turns = joined(turns for _, turns in rounds)
         return count_pairs(turns.answer, turns.question)
-    rounds = annotated(data, wanted.split) if wanted.rounds == "annotated" else judged(data, wanted.split)
     if wanted.answers == "H":
-        return _pairs_of_sets(rounds, human(rounds.relevance, rounds.gt_index))
-    star = fit_star(config, data)
+        return _human_pairs(rounds)
+    answers = fit_star(config, data).directions(0, data.answers, config.cca.p)
     construct = constructions(wanted.clusters)[wanted.answers]
-    found = sets_of(data, star, config.cca.p, rounds, construct)
-    return summed(_pairs_of_sets(piece, sets) for piece, sets in found)
+    return summed(
+        _pairs_of_sets(piece, sets)
+        for part, turns in rounds
+        for piece, sets in sets_of(answers, part, turns, construct)
+    )
 
 
 def constructions(clusters: int) -> dict[str, Construct]:
@@ -78,14 +85,14 @@ def constructions(clusters: int) -> dict[str, Construct]:
     return {"S": sigma, "M": mean_shift, "G": functools.partial(agglomerative, clusters=clusters)}
 
 
-def annotated(data: CCAData, split: str) -> Candidates:
+def annotated(data: CCAData, split: str) -> Rounds:
     """The rounds with relevances of `train` or `trainval`.
 
     Raises:
         DataError: there are none.
     """
-    found = _candidates(data, split, lambda part: part.relevance_round[:, None] == np.arange(part.questions.shape[1]))
-    if not len(found):
+    found = _rounds(data, split, lambda part: part.annotated)
+    if not any(len(turns) for _, turns in found):
         raise DataError(
             f"{data.source.name} has no annotated round in {split}, which CCA-AQ* and H need: build it with the dense "
             "annotations of train, or choose another row."
@@ -93,14 +100,14 @@ def annotated(data: CCAData, split: str) -> Candidates:
     return found
 
 
-def judged(data: CCAData, split: str) -> Candidates:
+def judged(data: CCAData, split: str) -> Rounds:
     """All rounds of `train` or `trainval` with candidates and a known ground truth.
 
     Raises:
         DataError: there are none.
     """
-    found = _candidates(data, split, lambda part: np.ones(part.questions.shape, bool))
-    if not len(found):
+    found = _rounds(data, split, lambda part: part.judged)
+    if not any(len(turns) for _, turns in found):
         raise DataError(f"{data.source.name} has no round with candidates in {split}: sets are made of these.")
     return found
 
@@ -114,16 +121,13 @@ def candidates_of(part: Dialogues, turns: Turns) -> Candidates:
     return Candidates(turns, options, gt_index, relevance)
 
 
-def fit_star(config: ml_collections.ConfigDict, data: CCAData, annotations: str = "") -> CCA:
-    """CCA-AQ*: each annotated training question with all answers of its H (section 4.2.2).
+def fit_star(config: ml_collections.ConfigDict, data: CCAData) -> CCA:
+    """CCA-AQ*: each question that `config.training.annotations` names with all answers of its H (section 4.2.2).
 
-    Args:
-        config: of the experiment.
-        data: what it reads.
-        annotations: `train` or `trainval`; what `config.training.annotations` says where empty.
+    Raises:
+        DataError: the splits have no annotated round.
     """
-    rounds = annotated(data, annotations or config.training.annotations)
-    return fit_on(config, data, _pairs_of_sets(rounds, human(rounds.relevance, rounds.gt_index)))
+    return fit_on(config, data, _human_pairs(annotated(data, config.training.annotations)))
 
 
 def fit_on(config: ml_collections.ConfigDict, data: CCAData, pairs: Pairs) -> CCA:
@@ -149,14 +153,19 @@ def summed(several: Iterable[Pairs]) -> Pairs:
 
 
 def sets_of(
-    data: CCAData, model: CCA, p: float, rounds: Candidates, construct: Construct
+    answers: Float32[np.ndarray, "A k"], part: Dialogues, turns: Turns, construct: Construct
 ) -> Iterator[tuple[Candidates, Bool[np.ndarray, "piece C"]]]:
-    """Sets by the correlations of each candidate with the ground truth, some rounds at a time, with a progress bar."""
-    answers = model.directions(0, data.answers, p)
-    bar = tqdm(total=len(rounds), desc="reference sets", unit="question", leave=False, disable=not sys.stderr.isatty())
+    """Sets by the correlations of each candidate with the ground truth, some rounds at a time, with a progress bar.
+
+    Args:
+        answers: their directions (`CCA.directions`).
+        part, turns: a split and some of its rounds, whose ground truths are known.
+        construct: one of `constructions`.
+    """
+    bar = tqdm(total=len(turns), desc="reference sets", unit="question", leave=False, disable=not sys.stderr.isatty())
     with bar:
-        for first in range(0, len(rounds), _PIECE):
-            piece = _part(rounds, slice(first, first + _PIECE))
+        for first in range(0, len(turns), _PIECE):
+            piece = candidates_of(part, turns.part(slice(first, first + _PIECE)))
             yield piece, construct(with_truth(answers, piece), piece.gt_index)
             bar.update(len(piece))
 
@@ -166,25 +175,17 @@ def with_truth(answers: Float32[np.ndarray, "A k"], rounds: Candidates) -> Float
     return score_candidates(correlations, answers, rounds.turns.answer, answers, rounds.options)
 
 
-def _candidates(data: CCAData, split: str, chosen: Callable[[Dialogues], np.ndarray]) -> Candidates:
-    found = [
-        candidates_of(part, rounds_of(part, chosen(part) & part.judged, data.asked[part.name], data.copies[part.name]))
+def _rounds(data: CCAData, split: str, chosen: Callable[[Dialogues], np.ndarray]) -> Rounds:
+    return [
+        (part, rounds_of(part, chosen(part), data.asked[part.name], data.copies[part.name]))
         for part in data.parts(split)
     ]
-    return Candidates(
-        joined(part.turns for part in found),
-        np.concatenate([part.options for part in found]),
-        np.concatenate([part.gt_index for part in found]),
-        np.concatenate([part.relevance for part in found]),
-    )
 
 
-_FIELDS = dataclasses.fields(Turns)
-
-
-def _part(rounds: Candidates, rows: slice) -> Candidates:
-    turns = Turns(*(getattr(rounds.turns, field.name)[rows] for field in _FIELDS))
-    return Candidates(turns, rounds.options[rows], rounds.gt_index[rows], rounds.relevance[rows])
+def _human_pairs(rounds: Rounds) -> Pairs:
+    """Each question with every answer of its H."""
+    found = (candidates_of(part, turns) for part, turns in rounds)
+    return summed(_pairs_of_sets(one, human(one.relevance, one.gt_index)) for one in found)
 
 
 def _pairs_of_sets(rounds: Candidates, sets: Bool[np.ndarray, "n C"]) -> Pairs:

@@ -182,6 +182,23 @@ def test_sets_in_numbers():
     np.testing.assert_allclose(describe_sets(correlation, members).correlation, [(0.5 + 0.7 + 9.0) / 3, 9.0])
 
 
+def test_sets_in_numbers_do_not_show_blocks_and_must_not_be_empty(monkeypatch):
+    correlation, truth = rows_with_copies(17, 20)
+    members = sigma(correlation, truth)
+    members[5] = np.arange(20) == truth[5]
+    whole = describe_sets(correlation, members, truth)
+    assert np.flatnonzero(np.isnan(whole.spread)).tolist() == [5]
+    for rows in (1, 4):
+        monkeypatch.setattr(clusters, "_ROWS", rows)
+        found = describe_sets(correlation, members, truth)
+        for name in ("correlation", "spread", "size"):
+            np.testing.assert_array_equal(getattr(found, name), getattr(whole, name))
+    members[9] = False
+    with pytest.raises(DataError, match="row 9 of the sets is empty"):
+        describe_sets(correlation, members, truth)
+    assert len(describe_sets(correlation[:0], members[:0]).size) == 0
+
+
 @pytest.mark.real
 def test_the_published_codes_sets(real_data):
     golden = np.load(real_data.parent / "golden" / "reference_sets.npz", allow_pickle=False)

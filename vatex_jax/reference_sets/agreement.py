@@ -7,8 +7,7 @@ Dimension legend
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from vatex_jax.errors import DataError
-from vatex_jax.reference_sets.clusters import describe_sets
+from vatex_jax.reference_sets.clusters import check_filled, describe_sets
 
 MEASURES = ("iou", "precision", "recall", "size", "ground_truth_inside", "correlation", "correlation_spread")
 
@@ -19,10 +18,8 @@ def overlaps(sets: Bool[np.ndarray, "n c"], human: Bool[np.ndarray, "n c"]) -> d
     Raises:
         DataError: a set is empty.
     """
-    for name, members in (("sets", sets), ("people's sets", human)):
-        empty = np.flatnonzero(~members.any(axis=1))
-        if len(empty):
-            raise DataError(f"reference sets: row {empty[0]} of the {name} is empty: a set has one answer at least.")
+    check_filled(sets, "sets")
+    check_filled(human, "people's sets")
     both, either = (sets & human).sum(axis=1), (sets | human).sum(axis=1)
     size = sets.sum(axis=1)
     return {

@@ -148,15 +148,36 @@ def describe_sets(
         correlation: with the ground truth, or with the question.
         members: the sets.
         gt_index: where the ground truth's own correlation, 1, is to stand; None where all are with the question.
+
+    Raises:
+        DataError: a set is empty.
     """
-    values = correlation.astype(np.float64)
-    if gt_index is not None:
-        values[np.arange(len(values)), gt_index] = 1.0
-    size = members.sum(axis=1)
-    mean = (values * members).sum(axis=1) / size
-    squares = ((values - mean[:, None]) ** 2 * members).sum(axis=1)
-    spread = np.sqrt(np.divide(squares, size - 1, out=np.full(len(size), np.nan), where=size > 1))
-    return Described(mean, spread, size)
+    check_filled(members, "sets")
+    n = len(members)
+    found = Described(np.empty(n), np.empty(n), members.sum(axis=1))
+
+    def task(first: int) -> None:
+        part = slice(first, first + _ROWS)
+        values, of_set, size = correlation[part].astype(np.float64), members[part], found.size[part]
+        if gt_index is not None:
+            values[np.arange(len(values)), gt_index[part]] = 1.0
+        mean = (values * of_set).sum(axis=1) / size
+        squares = ((values - mean[:, None]) ** 2 * of_set).sum(axis=1)
+        variance = np.divide(squares, size - 1, out=np.full(len(size), np.nan), where=size > 1)
+        found.correlation[part], found.spread[part] = mean, np.sqrt(variance)
+
+    _in_blocks(task, n)
+    return found
+
+
+def check_filled(members: Bool[np.ndarray, "n c"], what: str) -> None:
+    """Raises DataError where a set is empty; `what` says whose they are."""
+    empty = np.flatnonzero(~members.any(axis=1))
+    if len(empty):
+        raise DataError(
+            f"reference sets: row {empty[0]} of the {what} is empty: a set has one answer at least. Leave such "
+            "questions out."
+        )
 
 
 def _band(values: Float[np.ndarray, "r m"], anchor: Int[np.ndarray, "r"], band: str) -> Bool[np.ndarray, "r m"]:
@@ -186,9 +207,14 @@ def _construct(
         _finite(values, first, "correlation")
         found[part] = _sets(choose, values, gt_index[part], form)
 
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(task, range(0, len(found), _ROWS)))
+    _in_blocks(task, len(found))
     return found
+
+
+def _in_blocks(task: Callable[[int], None], rows: int) -> None:
+    """Calls `task` with the first row of every block, on all cores; raises what the first block to fail raises."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(task, range(0, rows, _ROWS)))
 
 
 def _sets(

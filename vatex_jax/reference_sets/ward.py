@@ -134,12 +134,10 @@ def _dearest(
     r, m = heights.shape
     if clusters >= m:
         return heights > 0, np.zeros(r, bool)
-    # Place 0 counts as one: the boundary before the first value.
+    # Place 0 counts as one: the boundary before the first value, which alone is infinite.
     ordered = np.partition(heights, (m - clusters - 1, m - clusters), axis=1)
     stays, goes = ordered[:, m - clusters], ordered[:, m - clusters - 1]
-    with np.errstate(invalid="ignore"):  # infinity less infinity cannot be: only place 0 is infinite
-        close = stays - goes <= _RELATIVE * stays
-    return heights >= stays[:, None], close
+    return heights >= stays[:, None], stays - goes <= _RELATIVE * stays
 
 
 def _between_boundaries(

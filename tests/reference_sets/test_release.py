@@ -104,6 +104,8 @@ def test_a_set_may_stand_there_once(tmp_path):
     with pytest.raises(DataError, match="record 2: image 7, round 0 is there twice"):
         release.write(path, [SETS[0], SETS[0]], {})
     assert not path.exists()
+    with pytest.raises(DataError, match="record 2, field round_id: must be from 0 to 9, not 10"):
+        release.write(path, [SETS[0], dataclasses.replace(SETS[0], round=10)], {})
     release.write(path, SETS, {})
     records = json.loads(path.read_text())
     path.write_text(json.dumps([*records, records[0]]))

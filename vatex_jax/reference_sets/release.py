@@ -18,12 +18,12 @@ import numpy as np
 from jaxtyping import Bool
 from tqdm import tqdm
 
+from vatex_jax.data.dialogues import ROUNDS
 from vatex_jax.data.json_files import shorten, show
 from vatex_jax.data.json_stream import JSONList
 from vatex_jax.errors import DataError
 from vatex_jax.files import open_whole, read_json, write_json_whole
 
-ROUNDS = 10
 FORMAT = "DenseVisDial 1"
 _COMPRESSION = 6
 
@@ -65,7 +65,8 @@ def write(path: Path, sets: Iterable[ReferenceSet], about: dict[str, Any], total
         The manifest.
 
     Raises:
-        DataError: a set that `read` would refuse: an image and round twice, texts that do not fit the members.
+        DataError: a set that `read` would refuse: a round that cannot be, an image and round twice, texts that do not
+            fit the members.
     """
     shown = tqdm(sets, f"writing {path.name}", total, unit="set", leave=False, disable=not sys.stderr.isatty())
     with open_whole(path) as file:
@@ -94,7 +95,7 @@ def read(path: Path) -> Iterator[ReferenceSet]:
         DataError: (while iterating) the file is damaged or cut short, a record is malformed or stands there twice, or
             the file is not the one its manifest tells of: naming file, record and field.
     """
-    seen: set[tuple[int, int]] = set()
+    seen: set[int] = set()
     number = 0
     for number, record in enumerate(JSONList(path), 1):
         where = f"{path}, record {number}"
@@ -107,9 +108,10 @@ def read(path: Path) -> Iterator[ReferenceSet]:
 def _write_lines(file: Any, path: Path, sets: tqdm) -> tuple[int, int]:
     """Returns how many sets and answers there were."""
     count = answers = 0
-    seen: set[tuple[int, int]] = set()
+    seen: set[int] = set()
     for count, one in enumerate(sets, 1):
         where = f"{path}, record {count}"
+        _check_round(int(one.round), where)
         _check_new(seen, one, where)
         answers += _check_members(one.members, one.references, where)
         file.write((",\n" if count > 1 else "[\n").encode() + _line(one))
@@ -140,10 +142,7 @@ def _reference_set(record: Any, where: str) -> ReferenceSet:
     if type(record["image_id"]) is not int:
         raise DataError(f"{where}, field image_id: must be a whole number, not {shorten(record['image_id'])}.")
     turn, marks, references = record["round_id"], record["in_cluster_idxs"], record["refs"]
-    if type(turn) is not int or not 0 <= turn < ROUNDS:
-        raise DataError(
-            f"{where}, field round_id: must be from 0 to {ROUNDS - 1}, not {shorten(turn)}: rounds count from 0 here."
-        )
+    _check_round(turn, where)
     if not isinstance(marks, list) or any(type(mark) not in (int, bool) or mark not in (0, 1) for mark in marks):
         raise DataError(f"{where}, field in_cluster_idxs: must be a list of 0 and 1, not {shorten(marks)}.")
     texts = {"question": [record["question"]], "gt_answer": [record["gt_answer"]], "refs": references}
@@ -168,10 +167,19 @@ def _check_members(members: np.ndarray, references: Sequence[str], where: str) -
     return count
 
 
-def _check_new(seen: set[tuple[int, int]], one: ReferenceSet, where: str) -> None:
-    if (one.image_id, one.round) in seen:
+def _check_round(turn: Any, where: str) -> None:
+    if type(turn) is not int or not 0 <= turn < ROUNDS:
+        raise DataError(
+            f"{where}, field round_id: must be from 0 to {ROUNDS - 1}, not {shorten(turn)}: rounds count from 0 here."
+        )
+
+
+def _check_new(seen: set[int], one: ReferenceSet, where: str) -> None:
+    """All that is kept of a set: a number, for pairs of a million sets take three times as much."""
+    key = one.image_id * ROUNDS + one.round
+    if key in seen:
         raise DataError(f"{where}: image {one.image_id}, round {one.round} is there twice. Remove one.")
-    seen.add((one.image_id, one.round))
+    seen.add(key)
 
 
 def _check_manifest(path: Path, count: int) -> None:

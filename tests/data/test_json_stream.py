@@ -9,7 +9,16 @@ from vatex_jax.data import json_stream
 from vatex_jax.data.json_stream import JSONList
 from vatex_jax.errors import DataError
 
-RECORDS = [{"a": 1, "b": ["x", '鱼 🐟 \u2028 \\ " ]']}, {}, {"a": {"c": [1.5, None, True]}}, [], "text", 7]
+RECORDS = [
+    {"a": 1, "b": ["x", '鱼 🐟 \u2028 \\ " ]']},
+    {},
+    {"a": {"c": [1.5, None, True]}},
+    [],
+    "text",
+    -12.5e-30,
+    1234,
+    7,
+]
 
 
 @pytest.fixture(params=[1, 2, 3, 7, 1 << 20])

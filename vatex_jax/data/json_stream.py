@@ -13,7 +13,7 @@ from vatex_jax.errors import DataError
 
 _CHUNK = 1 << 20
 _LONGEST = 1 << 26  # characters of a record; beyond, it is none
-_CUT = 16  # characters at a buffer's end within which an error may only mean that more is to come
+_CUT = 16  # characters at a buffer's end within which an error, or a number's end, may only mean that more is to come
 _WHITE = " \t\n\r"
 
 
@@ -26,7 +26,7 @@ class JSONList:
     """
 
     def __init__(self, path: Path):
-        self._path, self._buffer, self._place, self._number = path, "", 0, 0
+        self._path, self._buffer, self._place, self._number, self._ended = path, "", 0, 0, False
 
     def __iter__(self) -> Iterator[Any]:
         check_regular(self._path)
@@ -65,7 +65,12 @@ class JSONList:
         self._next_sign()
         while True:
             try:
-                record, self._place = _DECODER.raw_decode(self._buffer, self._place)
+                record, end = _DECODER.raw_decode(self._buffer, self._place)
+                near = end > len(self._buffer) - _CUT and type(record) in (int, float)  # a number may go on
+                if near and not self._ended:
+                    self._more()
+                    continue
+                self._place = end
                 return record
             except json.JSONDecodeError as error:
                 cut = error.msg.startswith("Unterminated string") or error.pos > len(self._buffer) - _CUT
@@ -90,8 +95,8 @@ class JSONList:
         """Reads on; False at the end of the file."""
         chunk = self._file.read(_CHUNK)
         self._buffer = self._buffer[self._place :] + self._decoder.decode(chunk, final=not chunk)
-        self._place = 0
-        return bool(chunk)
+        self._place, self._ended = 0, not chunk
+        return not self._ended
 
     def _error(self, problem: str) -> DataError:
         return DataError(f"{self._path}, record {max(1, self._number)}: {problem}.")

@@ -45,9 +45,7 @@ class Elements(html.parser.HTMLParser):
 
 @pytest.fixture
 def page():
-    text = html_page.document(
-        "T </title><script>", "<main></main>", ODD, ("verification.js",), "https://a.example", "zh"
-    )
+    text = html_page.document("T </title><script>", "<main></main>", ODD, ("verification.js",), "https://a.example")
     return Elements(text)
 
 
@@ -66,9 +64,9 @@ def test_embedded_json_is_ascii_without_the_characters_that_mean_something():
         html_page.embed_json(float("nan"))
 
 
-def test_the_title_is_escaped_and_the_language_set(page):
+def test_the_title_is_escaped(page):
     assert page.of("title")[0][1] == "T </title><script>"
-    assert page.of("html")[0][0] == {"lang": "zh"}
+    assert page.of("html")[0][0] == {"lang": "en"}
 
 
 def test_the_policy_allows_the_pages_own_script_and_style_and_one_host(page):

@@ -22,7 +22,7 @@ from vatex_jax.errors import ConfigError
 PARTS = Path(__file__).with_name("pages")
 
 _DOCUMENT = """<!doctype html>
-<html lang="{language}">
+<html lang="en">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{policy}">
@@ -42,10 +42,8 @@ _DOCUMENT = """<!doctype html>
 """
 
 
-def document(
-    title: str, body: str, data: object, scripts: tuple[str, ...], images: str = "", language: str = "en"
-) -> str:
-    """A whole page.
+def document(title: str, body: str, data: object, scripts: tuple[str, ...], images: str = "") -> str:
+    """A whole page. Its own texts are English; data in another language carry it on their elements.
 
     Args:
         title: of the window; any text.
@@ -53,7 +51,6 @@ def document(
         data: a JSON value, read by the scripts from the element `data`.
         scripts: names of files in `pages/`, run in this order after `page.js`.
         images: where the page may load pictures from, as the policy's `img-src`; empty for nowhere.
-        language: of what is shown, a BCP 47 tag.
     """
     style = part("page.css")
     script = "\n".join(part(name) for name in ("page.js", *scripts))
@@ -62,7 +59,6 @@ def document(
         + "; base-uri 'none'; form-action 'none'"
     )
     return _DOCUMENT.format(
-        language=html.escape(language),
         policy=html.escape(policy, quote=False),  # holds no double quotes: hashes, and a host that was checked
         title=html.escape(title),
         style=style,

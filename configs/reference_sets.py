@@ -8,8 +8,9 @@ Variants say what CCA-AQ* is fitted on: `human_train` (the annotated rounds of t
 (those of validation too, as the published release was made; figures on validation are not those of unseen data then).
 With `-paper` (or `:paper` alone) VisDial v1.0, for which word vectors must be named.
 
-All rows of Tables 1 and 10 are measured; reference_sets/SPLIT.json.gz holds the sets of every round, in the layout of
-DenseVisDial. The paper's Sigma on VisDial: IoU 24.13, precision 62.48, recall 32.91, size 7.17.
+All rows of Tables 1 and 10 are measured; reference_sets/SPLIT.json.gz holds the sets of every round of a split that is
+read (train, the test split, and for `human_trainval` validation), in the layout of DenseVisDial. The paper's Sigma on
+VisDial: IoU 24.13, precision 62.48, recall 32.91, size 7.17.
 """
 
 import ml_collections

@@ -154,9 +154,17 @@ def test_tables_1_and_10_share_runs(tmp_path, capsys, monkeypatch):
     [
         ({"variant": "human"}, "config.variant is 'human'"),
         ({"training": {"annotations": "trainval"}}, "choose the variant after the colon"),
+        (
+            {"training": {"split": "trainval"}},
+            "config.training.split is 'trainval', but CCA-AQ is fitted on all ground",
+        ),
+        ({"training": {"answers": "H"}}, "config.training.answers is 'H', .* leave it at 'gt'"),
         ({"release": {"method": "H"}}, "config.release.method is 'H': there are S, M, G"),
         ({"release": {"model": "none"}}, "there are aq, aq_star"),
-        ({"release": {"splits": ("validation",)}}, "names 'validation', which was not read: there are train, test"),
+        (
+            {"release": {"splits": ("validation",)}},
+            "names 'validation', which was not read: there are train, test. Valid",
+        ),
         ({"training": {"clusters": 0}}, "config.training.clusters is 0"),
         ({"cca": {"k": 0}}, "config.cca.k is 0"),
     ],
@@ -171,7 +179,7 @@ def test_what_cannot_be_run_is_told(changes, message, tmp_path):
 def test_describe_needs_no_data(capsys, monkeypatch):
     monkeypatch.setenv("VATEX_JAX_DATA", "/nowhere")
     reference_sets.run(configs.get_config(), Path("/nowhere"), "describe")
-    assert "released: S of CCA-AQ* for every split with answers" in capsys.readouterr().out
+    assert "released: S of CCA-AQ* for every split that is read" in capsys.readouterr().out
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from vatex_jax.data.dialogues import Dialogues
 from vatex_jax.errors import ConfigError, DataError
 from vatex_jax.experiments import cca
 from vatex_jax.experiments import reference_sets_outputs as outputs
-from vatex_jax.experiments.cca_data import CCAData, check_vectors, load_cca_data, rounds_of
+from vatex_jax.experiments.cca_data import CCAData, check_vectors, load_cca_data, open_inputs, rounds_of
 from vatex_jax.experiments.training_pairs import (
     CONSTRUCTIONS,
     Candidates,
@@ -34,6 +34,8 @@ from vatex_jax.reports.summary import agreement_summary
 MODES = ("train_and_evaluate", "describe")
 VARIANTS = ("human_train", "human_trainval")
 MODELS = {"aq": "CCA-AQ", "aq_star": "CCA-AQ*"}
+FITTED = {"split": "train", "rounds": "all", "answers": "gt"}
+"""`config.training` of CCA-AQ; what CCA-AQ* is fitted on is `annotations`, by the variant."""
 
 
 def run(config: ml_collections.ConfigDict, workdir: Path, mode: str, overwrite: bool = False) -> dict[str, Any] | None:
@@ -78,6 +80,12 @@ def check(config: ml_collections.ConfigDict) -> None:
             f"the variant is {config.variant!r}, but config.training.annotations is {config.training.annotations!r}: "
             "choose the variant after the colon of --config instead."
         )
+    for name, value in FITTED.items():
+        if config.training[name] != value:
+            raise ConfigError(
+                f"config.training.{name} is {config.training[name]!r}, but CCA-AQ is fitted on all ground truths of "
+                f"train here: leave it at {value!r}. Other training answers and rounds are variants of configs/cca.py."
+            )
     wanted = config.release
     if wanted.method not in CONSTRUCTIONS:
         raise ConfigError(f"config.release.method is {wanted.method!r}: there are {', '.join(CONSTRUCTIONS)}.")
@@ -89,14 +97,14 @@ def check(config: ml_collections.ConfigDict) -> None:
 def check_inputs(config: ml_collections.ConfigDict) -> None:
     """Raises what a run would raise for lack of word vectors or of the data set."""
     check(config)
-    cca.open_inputs(config, lambda line: None)
+    open_inputs(config, lambda line: None)
 
 
 def describe(config: ml_collections.ConfigDict) -> None:
     """Prints what would run; needs no data."""
     print(f"reference sets of {config.data.name}; word vectors: {config.vectors.source or 'to be named'}")
     print(f"CCA-AQ on all of train, CCA-AQ* on the annotations of {config.training.annotations}; k {config.cca.k}")
-    splits = ", ".join(config.release.splits) or "every split with answers"
+    splits = ", ".join(config.release.splits) or "every split that is read"
     print(f"released: {config.release.method} of {MODELS[config.release.model]} for {splits}")
 
 
@@ -151,7 +159,10 @@ def _check_release(config: ml_collections.ConfigDict, data: CCAData) -> None:
     for name in config.release.splits:
         if name not in data.asked:
             known = ", ".join(data.asked)
-            raise ConfigError(f"config.release.splits names {name!r}, which was not read: there are {known}.")
+            raise ConfigError(
+                f"config.release.splits names {name!r}, which was not read: there are {known}. Validation is read by "
+                "the variant human_trainval, or as config.data.test_split."
+            )
 
 
 def _released_splits(config: ml_collections.ConfigDict, data: CCAData) -> list[Dialogues]:

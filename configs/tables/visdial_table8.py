@@ -37,6 +37,8 @@ def table(name: str, variants: tuple[str, ...], spec: str) -> ml_collections.Con
     config.run = cca.get_config("paper" if spec else "")
     config.run.generation.generations = 0
     config.run.data.resample = not spec
+    if not spec:
+        config.run.cca.k = 100  # a sample of the annotated rounds holds too few different ones for more
     config.run.eval.figures = False
     kept = [variant for variant in variants if not (spec and "trainval" in variant)]
     config.rows = ml_collections.ConfigDict({variant: cca.row(variant) for variant in kept})

@@ -36,11 +36,7 @@ def test_sigma_of_all_candidates_by_hand():
     assert places(sigma(correlation, truth, "max")) == [[3, 4, 5]]  # from 0.5967
     assert places(sigma(correlation, np.array([2]), "max")) == [[3, 4, 5]]  # the ground truth, 0.5, is not in it
     assert places(sigma(correlation, truth, "gt")) == [[2, 3, 4, 5]]  # 0.2967 to 0.9033
-    assert places(sigma(correlation, truth, "gt", "below")) == [[2, 3]]  # 0.2967 to 0.6
     assert places(sigma(correlation, np.array([1]), "gt")) == [[0, 1, 2]]  # -0.1033 to 0.5033
-    assert places(sigma(correlation, np.array([1]), "gt", "from")) == [[0, 1, 2, 3, 4, 5]]
-    for band in clusters.BANDS:
-        np.testing.assert_array_equal(sigma(correlation, truth, "max", band), sigma(correlation, truth, "max"))
 
 
 def test_human_sets_hold_what_is_relevant_at_all_and_a_rejected_ground_truth():
@@ -166,8 +162,6 @@ def test_what_is_unknown_is_told():
     for construct in FROM_CORRELATIONS:
         with pytest.raises(ConfigError, match="form 'best' is unknown: one of others, gt, max"):
             construct(correlation, truth, form="best")
-    with pytest.raises(ConfigError, match="band 'wide' is unknown: one of around, below, from"):
-        sigma(correlation, truth, band="wide")
     with pytest.raises(ConfigError, match="0 clusters cannot be made"):
         agglomerative(correlation, truth, 0)
 

@@ -5,6 +5,7 @@ Dimension legend
 """
 
 import dataclasses
+import functools
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,11 @@ from vatex_jax.cca.cca import CCA
 from vatex_jax.cca.retrieval import correlations, score_candidates
 from vatex_jax.data.dialogues import Dialogues
 from vatex_jax.experiments.cca_data import CCAData
-from vatex_jax.experiments.training_pairs import Candidates, Construct, constructions, with_truth
+from vatex_jax.experiments.training_pairs import Candidates, Construct, with_truth
 from vatex_jax.files import write_json_lines_whole
 from vatex_jax.metrics.significance import bootstrap_interval
 from vatex_jax.reference_sets.agreement import MEASURES, measures
-from vatex_jax.reference_sets.clusters import human
+from vatex_jax.reference_sets.clusters import agglomerative, human, mean_shift, sigma
 from vatex_jax.reference_sets.release import ReferenceSet
 from vatex_jax.reports.cells import origin
 from vatex_jax.reports.set_pictures import draw_sets
@@ -150,10 +151,9 @@ def draw_figures(figures: Path, output: Output, result: dict[str, Any]) -> None:
 
 
 def _methods(config: ml_collections.ConfigDict) -> dict[str, Construct]:
-    found = {name: construct for name, construct in constructions(1).items() if name != "G"}
-    return found | {
-        f"G{clusters}": constructions(clusters)["G"] for clusters in sorted({*CLUSTERS, config.training.clusters})
-    }
+    """Sigma, M, and G with each number of clusters of Table 10 and the configured one."""
+    several = sorted({*CLUSTERS, config.training.clusters})
+    return {"S": sigma, "M": mean_shift, **{f"G{n}": functools.partial(agglomerative, clusters=n) for n in several}}
 
 
 def _correlations(data: CCAData, model: CCA, p: float, rounds: Candidates) -> dict[str, Float[np.ndarray, "n C"]]:

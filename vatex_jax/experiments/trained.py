@@ -4,6 +4,7 @@ What differs between experiments (data, model, outputs) is given as an `Experime
 """
 
 import contextlib
+import functools
 import hashlib
 import json
 import math
@@ -184,15 +185,17 @@ def _run_on(
     report: Report,
 ) -> dict[str, Any] | None:
     """Trains or restores, decodes and scores, and writes what is found."""
-    if mode == "train_and_evaluate":
-        task, trained = _train(experiment, config, workdir, data, report)
-        params, timing["train_seconds"] = trained.params, trained.host.wall_seconds  # over all resumes
-    else:
-        task, params = _restored(experiment, config, workdir, data)
     scored = mode != "predict" and jax.process_index() == 0
-    with experiment.scorer() if scored else contextlib.nullcontext() as scorer:
+    with contextlib.ExitStack() as stack:
+        scorer = functools.cache(lambda: stack.enter_context(experiment.scorer()) if scored else None)
+        if mode == "train_and_evaluate":
+            task, trained = _train(experiment, config, workdir, data, report, at_last=scorer)
+            params, timing["train_seconds"] = trained.params, trained.host.wall_seconds  # over all resumes
+        else:
+            task, params = _restored(experiment, config, workdir, data)
+        scorer()  # loads while captions are decoded
         decoding_started = time.monotonic()
-        output = experiment.decode(config, task, params, data, scorer)
+        output = experiment.decode(config, task, params, data, scorer())
         timing["decode_seconds"] = time.monotonic() - decoding_started
         if jax.process_index() != 0:
             return None
@@ -354,8 +357,14 @@ def _fingerprint(config: ml_collections.ConfigDict, data: Data) -> dict[str, str
 
 
 def _train(
-    experiment: Experiment, config: ml_collections.ConfigDict, workdir: Path, data: Data, report: Report
+    experiment: Experiment,
+    config: ml_collections.ConfigDict,
+    workdir: Path,
+    data: Data,
+    report: Report,
+    at_last: Callable[[], Any],
 ) -> tuple[Task, Result]:
+    """Trains; calls `at_last`, which may need a while for what it starts, before the evaluation that ends training."""
     sharding.check_batch_size(config.train.batch_size, jax.device_count(), "config.train.batch_size")
     batches = TrainingBatches(
         data.examples["train"], batch_size=config.train.batch_size, seed=config.seed, shapes=config.data.shapes
@@ -369,6 +378,15 @@ def _train(
         f"{batches.steps_per_epoch} steps an epoch in {len(batches.buckets.shapes)} shapes ({padding:.0%} padding), "
         f"{jax.device_count()} device(s)"
     )
+    stages = experiment.stages(config, task)
+    epochs = sum(stage.epochs for stage in stages) if stages else config.train.epochs
+    judge = experiment.judge(config, task, data)
+
+    def evaluate(params: Any, epoch: int) -> Mapping[str, float]:
+        if epoch >= epochs:
+            at_last()
+        return judge(params, epoch)
+
     judged = len(data.examples["validation"]) > 0
     if not judged:
         report("The validation split has nothing to score: training runs all its epochs and the last step is kept.")
@@ -378,9 +396,9 @@ def _train(
         config=config.train,
         seed=config.seed,
         workdir=workdir,
-        evaluate=experiment.judge(config, task, data) if judged else None,
+        evaluate=evaluate if judged else None,
         fingerprint=_fingerprint(config, data),
-        stages=experiment.stages(config, task),
+        stages=stages,
     )
 
 

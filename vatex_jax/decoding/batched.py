@@ -15,7 +15,7 @@ Begin = Callable[[Any, dict[str, jax.Array]], tuple[Step, State]]
 
 
 def make_decoder(
-    begin: Begin, search: Callable[[Step, State], Hypotheses], mesh: Mesh
+    begin: Begin, search: Callable[[Step, State], Hypotheses], mesh: Mesh, jit: Callable[..., Any] = jax.jit
 ) -> Callable[[Any, dict[str, jax.Array]], Hypotheses]:
     """A jitted `decode(params, batch) -> Hypotheses` of host arrays.
 
@@ -23,6 +23,7 @@ def make_decoder(
         begin: what the model offers, for one device's rows.
         search: beam search, greedy decoding or sampling with its options bound.
         mesh: devices along one axis `data`; `params` whole on each, `batch` split by rows.
+        jit: `jax.jit`, or what compiles in its place.
     """
 
     def local(params, batch):
@@ -30,7 +31,7 @@ def make_decoder(
 
     rows = PartitionSpec("data")
     # Without shard_map the loop of one program would run until the last sentence of all devices is done.
-    decode = jax.jit(jax.shard_map(local, mesh=mesh, in_specs=(PartitionSpec(), rows), out_specs=rows, check_vma=False))
+    decode = jit(jax.shard_map(local, mesh=mesh, in_specs=(PartitionSpec(), rows), out_specs=rows, check_vma=False))
 
     def run(params: Any, batch: dict[str, jax.Array]) -> Hypotheses:
         found = decode(params, batch)

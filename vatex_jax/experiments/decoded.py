@@ -16,6 +16,7 @@ from vatex_jax.decoding.beam import beam_search
 from vatex_jax.text.tokenization import Tokenizer
 from vatex_jax.text.vocabulary import Vocabulary
 from vatex_jax.training import sharding
+from vatex_jax.training.compilation import jit
 
 
 class Decoded(NamedTuple):
@@ -39,7 +40,7 @@ def make_split_decoder(begin: Begin, search: Callable[..., Any], batch_size: int
     """A decoder of whole splits; `progress` names its bar, shown on a terminal."""
     mesh = sharding.make_mesh()
     sharding.check_batch_size(batch_size, mesh.size, "config.decode.batch_size")
-    decode = make_decoder(begin, search, mesh)
+    decode = make_decoder(begin, search, mesh, jit)
     shown = bool(progress) and jax.process_index() == 0 and sys.stderr.isatty()
 
     def run(params: Any, examples: Examples) -> Decoded:

@@ -23,7 +23,7 @@ from jax.sharding import Mesh
 from vatex_jax.errors import CheckpointError, ConfigError, DataError, TrainingError
 from vatex_jax.training import optimizers, schedules, sharding
 from vatex_jax.training.checkpoints import Checkpoints
-from vatex_jax.training.compilation import jit_unoptimized
+from vatex_jax.training.compilation import jit
 from vatex_jax.training.evaluation import agree_on_numbers, take_evaluation
 from vatex_jax.training.interruption import Interrupted, Interruption
 from vatex_jax.training.progress import Progress
@@ -136,7 +136,7 @@ class _Run:
         self.plateau = schedules.Plateau(config.plateau_factor, config.plateau_patience, config.metric_mode)
         self.checkpoints = Checkpoints(workdir / "checkpoints", fingerprint)
         self.params_template = jax.eval_shape(task.init, self.init_key)
-        self.all_finite = jit_unoptimized(all_finite)
+        self.all_finite = jit(all_finite, cpu_level=0)
         # CPU devices share one pool of threads: programs with collectives, several in flight, can starve each other.
         self.in_flight = 0 if jax.default_backend() == "cpu" and self.mesh.size > 1 else IN_FLIGHT
         self.pending: deque[tuple[int, jax.Array, np.ndarray | None]] = deque()
@@ -182,8 +182,10 @@ class _Run:
         if restored is not None:
             return sharding.replicate(self.mesh, restored[0]), HostState(**restored[1])
         self._prepare_stage(0)
-        begin = jit_unoptimized(
-            lambda key: new_state(self.task.init(key), self.optimizer), out_shardings=sharding.replicated(self.mesh)
+        begin = jit(
+            lambda key: new_state(self.task.init(key), self.optimizer),
+            cpu_level=0,
+            out_shardings=sharding.replicated(self.mesh),
         )
         return begin(self.init_key), HostState()
 
@@ -304,7 +306,7 @@ class _Run:
         self._prepare_stage(self.host.stage)
         best, step = self.checkpoints.load_best(self.params_template, self.host.best_step)
         params = sharding.replicate(self.mesh, best)
-        begin = jax.jit(self.optimizer.init, out_shardings=sharding.replicated(self.mesh))
+        begin = jit(self.optimizer.init, cpu_level=0, out_shardings=sharding.replicated(self.mesh))
         self.state = self.state.replace(params=params, opt_state=begin(params))
         self.progress.message(f"Stage {self.host.stage + 1} starts from the best parameters, those of step {step}.")
 
@@ -374,7 +376,7 @@ def make_train_step(
         return state.replace(step=state.step + 1, params=params, opt_state=opt_state), measured
 
     whole = sharding.replicated(mesh)
-    jitted = jax.jit(
+    jitted = jit(
         step, in_shardings=(whole, sharding.by_rows(mesh), whole), out_shardings=(whole, whole), donate_argnums=0
     )
     # The key is an argument: as a constant it would make another program of every seed, to be compiled anew.

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from benchmarks import reference_sets, reference_sets_exact
+from benchmarks import reference_sets, reference_sets_exact, release
+from vatex_jax.reference_sets import release as files
 
 
 def test_correlations_are_made_up_in_blocks_with_ties_and_the_ground_truths_1(monkeypatch):
@@ -51,3 +52,21 @@ def test_rows_that_differ_are_counted_and_tried(monkeypatch):
     monkeypatch.setattr(reference_sets_exact, "ours", lambda construction, rows: np.zeros(rows.shape, bool))
     counts = reference_sets_exact.compare("agglomerative", rows[:6], processes=1, moves=3)
     assert counts == {"rows_g": 6, "different_g": 6, "unstable_g": 0, "unexplained_g": 6}
+
+
+def test_what_is_released_are_sigmas_sets_and_a_script_would_write_the_same(tmp_path):
+    plan = release.Plan(questions=30, answers=50, sample=30)
+    made = list(release.Sets(plan).first(30))
+    assert [(one.image_id, one.round) for one in made] == [divmod(number, 10) for number in range(30)]
+    assert all(len(one.references) == one.members.sum() > 0 for one in made)
+    release.as_a_script_would(tmp_path / "script.json.gz", iter(made))
+    files.write(tmp_path / "ours.json.gz", made, {})
+    theirs, ours = (list(files.read(tmp_path / name)) for name in ("script.json.gz", "ours.json.gz"))
+    assert [(one.references, one.answer) for one in theirs] == [(one.references, one.answer) for one in ours]
+
+
+@pytest.mark.slow
+def test_the_line_of_a_release():
+    found = release.run(release.Plan(questions=40, answers=50, sample=10))
+    assert found["speedup"] == pytest.approx(found["peer"] / found["ours"])
+    assert {"plain", "read", "questions", "peak_memory_gb"} <= found.keys()

@@ -64,6 +64,7 @@ def run_main(arguments: list[str]) -> int | None:
 
 def parse_flags(arguments: list[str]) -> list[str]:
     """Reads the flags; what a person can mend about them, or about the configuration they name, is said in a line."""
+    file = Path()
     try:
         given = zip(arguments, [*arguments[1:], ""], strict=True)
         for path in (after if word in ("--config", "-config") else word.partition("=")[2] for word, after in given
@@ -77,9 +78,10 @@ def parse_flags(arguments: list[str]) -> list[str]:
         return flags.FLAGS(arguments)
     except (VatexError, flags.Error) as error:
         print(f"error: {str(error).splitlines()[0]}", file=sys.stderr)
-    except AttributeError as error:  # how ml_collections says that a --config.FIELD is unknown, around a KeyError
+    except (AttributeError, KeyError) as error:  # how ml_collections says that a --config.FIELD is unknown
         why = " ".join(str(getattr(error.args[0], "args", error.args)[0]).split())
-        print(f"error: a --config.FIELD names no field of the configuration: {why}", file=sys.stderr)
+        where = " (in a table, fields of runs are set by --config.run.FIELD)" if "tables" in file.parts else ""
+        print(f"error: a --config.FIELD names no field of the configuration: {why}{where}", file=sys.stderr)
     except (TypeError, ValueError) as error:
         print(f"error: a --config.FIELD has a value of the wrong type: {error}", file=sys.stderr)
     sys.exit(2)

@@ -42,6 +42,8 @@ def environment(folder: Path) -> dict[str, str]:
         (("--config=configs/nowhere.py",), "no such configuration file"),
         (("--config=configs/vmt.py:loud",), "has no variant 'loud'"),
         (("--config=configs/vmt.py", "--config.model.vide=none"), "names no field"),
+        (("--config=configs/cca.py", "--config.vektors.source=x"), 'Did you mean "vectors"'),
+        (("--config=configs/tables/visdial_table8.py", "--config.vectors.source=x"), r"set by --config.run.FIELD"),
         (("--config", "configs/nowhere.py"), "no such configuration file"),
         (("--config=README.md",), "no such configuration file"),
         (("--config=vatex_jax/errors.py",), "no such configuration file"),

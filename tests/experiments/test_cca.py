@@ -239,6 +239,7 @@ def test_the_result_says_what_its_scores_come_from(tmp_path, capsys):
     signature = cca.run(config, tmp_path / "run", "train_and_evaluate")["signature"]
     assert "note: CCA: k is 300, but a view has 8 columns: k is 8 now." in capsys.readouterr().out.splitlines()
     assert signature["model/cca"] == "k 8, p 1, regularization 0.001, unit"
+    assert signature["model/trained on"] == "all rounds of train, each question with its ground truth"
     assert signature["model/vectors"] == "ppmi-svd:d8-w5-s0.75"
     assert signature["model/generations"] == "of 10 neighbours, with replacement, negative: zero"
 
@@ -258,9 +259,11 @@ def test_all_rows_make_one_table(tmp_path):
 
 def test_warnings_of_others_stay_warnings(capsys):
     def work():
+        for _ in range(2):  # also what an earlier run has told
+            with cca.warnings_as_notes():
+                for _ in range(2):  # two models of a run
+                    warnings.warn("few words", stacklevel=1)
         with cca.warnings_as_notes():
-            for _ in range(2):  # also what has been told before
-                warnings.warn("few words", stacklevel=1)
             warnings.warn("old", DeprecationWarning, stacklevel=1)
 
     with pytest.warns(DeprecationWarning, match="old"):

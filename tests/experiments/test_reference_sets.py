@@ -47,6 +47,7 @@ def finished(tmp_path_factory):
     folder = tmp_path_factory.mktemp("run") / "run"
     config = small()
     config.eval.figures = True
+    config.cca.k = 9  # one more than the vectors have numbers
     return folder, reference_sets.run(config, folder, "train_and_evaluate")
 
 
@@ -101,6 +102,7 @@ def test_the_release_holds_every_round_of_every_split(finished):
         assert manifest["method"] == "S"
         assert manifest["annotations"] == "train"
         assert manifest["dialogues"] == "once each"
+        assert manifest["cca"]["k"] == 8  # what was fitted
         assert manifest["dataset"]["sizes"] == {"train": 24, name: count // 10}  # all that the sets are made from
 
 

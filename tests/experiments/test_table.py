@@ -124,6 +124,15 @@ def test_what_rows_lack_is_told_before_the_first_run(config, runs, monkeypatch, 
     table.run(config, tmp_path / "work", "train_and_evaluate")  # what is there already lacks nothing
 
 
+def test_a_run_that_fails_is_named_and_how_its_fields_are_set(config, runs, monkeypatch, tmp_path):
+    def fail(one, workdir, mode, overwrite):
+        raise DataError("too few rows; fields: config.cca.k.")
+
+    monkeypatch.setattr(sys.modules["pretended"], "run", fail)
+    with pytest.raises(DataError, match=r"(?s)^vatex_sim/en2zh-none-seed0: too few rows.*--config\.run\.FIELD"):
+        table.run(config, tmp_path / "work", "train_and_evaluate")
+
+
 def test_another_world_is_kept_apart(config, runs, tmp_path):
     table.run(config, tmp_path / "work", "train_and_evaluate")
     config.run.data.name = "vatex_sim/default-w11"

@@ -11,7 +11,7 @@ from vatex_jax.cca.cca import fit
 from vatex_jax.data.dialogues import NONE, Dialogues
 from vatex_jax.data.sources import Source
 from vatex_jax.errors import ConfigError, DataError
-from vatex_jax.experiments import cca, training_pairs
+from vatex_jax.experiments import cca, rankers, training_pairs
 from vatex_jax.experiments.cca_data import CCAData, Turns, _copies, joined, rounds_of
 from vatex_jax.text.vectors import WordVectors
 from vatex_jax.text.vocabulary import Vocabulary
@@ -162,6 +162,19 @@ def test_without_annotations_it_is_said():
     )
     with pytest.raises(DataError, match="by hand has no annotated round in train"):
         training_pairs.fit_star(config("aq_train_s"), given)
+
+
+def test_what_cca_refuses_names_the_model_its_views_and_the_fields():
+    """Three questions in the annotated rounds of train cannot give three components."""
+    made = config("aq_dense_gt")
+    made.cca.k = 3
+    with pytest.raises(DataError) as refused:
+        rankers.fit_cca(made, data())
+    text = str(refused.value)
+    assert text.startswith("CCA-AQ on annotated rounds of train, each question with its ground truth: CCA: 2 rows")
+    assert text.endswith("Views: 0 answers, 1 questions; fields: config.cca.k, config.cca.regularization.")
+    with pytest.raises(DataError, match=r"^CCA-AQ\* on annotated rounds of train, each question with people's set H"):
+        training_pairs.fit_star(made, dataclasses.replace(data(), questions=np.zeros_like(data().questions)))
 
 
 def test_rounds_of_two_splits_are_joined_in_order():

@@ -53,6 +53,8 @@ def test_the_summary_has_figures_intervals_and_the_papers_beside(make_ranked):
     assert "Words without a vector: 1.2% of the questions', 5.0% of the answers' distinct ones." in lines
     assert any(line.startswith("Paper: ") and "look swapped" in line for line in lines)
     assert "  is it sunny" in lines
+    assert not any(line.startswith("Fitted on") for line in lines)  # one row a question, or nothing fitted
+    assert "Fitted on 4,928 pairs of question and answer." in ranking_summary(make_ranked(pairs=4928.0), [], "runs/cca")
     assert "    ground truth  yes (rank 2.5)" in lines
     assert "    generated     yes, " in lines
     assert not any("share their score" in line for line in lines)

@@ -266,12 +266,13 @@ def _check_rank(block: np.ndarray, regularization: float, view: int, rows: int) 
     enough = np.sqrt(np.finfo(np.float64).eps) * largest
     if values[0] > rounding or regularization >= enough:
         return
+    told = f"a regularization of {1.05 * enough:.1e} or more"  # rounded up: what is told must suffice
     if len(constant):
         raise DataError(
             f"CCA: view {view}: column {constant[0]} is constant ({len(constant)} of {size} are). Leave such columns "
-            f"out, or set a regularization of {enough:.1e} or more."
+            f"out, or set {told}."
         )
     raise DataError(
         f"CCA: view {view}: its {rows} rows span {int((values > rounding).sum())} of {size} columns. Give more rows, "
-        f"fewer columns (vectors of fewer dimensions), or a regularization of {enough:.1e} or more."
+        f"fewer columns (vectors of fewer dimensions), or {told}."
     )

@@ -18,7 +18,7 @@ from vatex_jax.errors import CheckpointError, ConfigError
 from vatex_jax.experiments import cca_outputs as outputs
 from vatex_jax.experiments import rankers
 from vatex_jax.experiments.cca_data import LEARNED, CCAData, check_vectors, load_cca_data, model_of, open_inputs
-from vatex_jax.experiments.training_pairs import ANSWERS, SPLITS
+from vatex_jax.experiments.training_pairs import ANSWERS, SPLITS, told
 from vatex_jax.experiments.workdir import locked, open_workdir, outputs_folder
 from vatex_jax.files import read_json, write_json_whole
 from vatex_jax.reports import results
@@ -86,17 +86,19 @@ def run(config: ml_collections.ConfigDict, workdir: Path, mode: str, overwrite: 
 
 @contextlib.contextmanager
 def warnings_as_notes() -> Iterator[None]:
-    """Prints what the library warns of as lines of the run's output, without file, line and source.
+    """Prints what the library warns of as lines of the run's output, each once, without file, line and source.
 
     Warnings of other packages, which are about code and not about what was asked for, stay as they are.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
-        shown = warnings.showwarning
+        shown, said = warnings.showwarning, set()
 
         def show(message, category, *where, **more):
             if category is UserWarning:
-                print(f"note: {message}", flush=True)
+                if str(message) not in said:  # two models of a run may have one fault
+                    print(f"note: {message}", flush=True)
+                said.add(str(message))
             else:
                 shown(message, category, *where, **more)
 
@@ -196,7 +198,7 @@ def describe(config: ml_collections.ConfigDict) -> None:
     print(f"{config.variant} on {config.data.name}: {what}")
     if config.variant in TRAINED_ON:
         one = config.training
-        print(f"trained on {one.split}, {one.rounds} rounds, each question with its {_ANSWERS[one.answers]}")
+        print(f"trained on {told(one.split, one.rounds, one.answers)}")
     print(f"word vectors: {config.vectors.source or 'to be named in config.vectors.source'}")
     if model_of(config.variant) in ("aq", "aqi"):
         print(f"CCA: k {config.cca.k}, p {config.cca.p}, {config.cca.normalization} normalization")
@@ -204,10 +206,6 @@ def describe(config: ml_collections.ConfigDict) -> None:
     count = parameters(config)
     known = f"{count:,}" if count is not None else "k, and k + 1 for each column of each view"
     print(f"parameters: {known}{UNKNOWN_PARAMETERS if count is None else ''}")
-
-
-_ANSWERS = {"gt": "ground truth", "H": "people's set H", "S": "set Sigma of CCA-AQ*", "M": "set M of CCA-AQ*",
-            "G": "set G of CCA-AQ*"}  # fmt: skip
 
 
 def parameters(config: ml_collections.ConfigDict) -> int | None:

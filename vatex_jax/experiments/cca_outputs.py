@@ -21,6 +21,7 @@ from vatex_jax.data.dialogues import Dialogues
 from vatex_jax.data.submissions import write_generations, write_ranks
 from vatex_jax.experiments.cca_data import CCAData, model_of
 from vatex_jax.experiments.rankers import Directions
+from vatex_jax.experiments.training_pairs import told
 from vatex_jax.files import write_json_lines_whole, write_text_whole
 from vatex_jax.metrics import ranking
 from vatex_jax.metrics.significance import bootstrap_interval
@@ -148,6 +149,9 @@ def signature(config: ml_collections.ConfigDict, data: CCAData, components: int)
         "model/sentences": f"nltk words, {wanted.max_tokens} tokens with the end's, min count {wanted.min_count}",
     }
     if model_of(config.variant) in ("aq", "aqi"):
+        if model_of(config.variant) == "aq":
+            one = config.training
+            found["model/trained on"] = told(one.split, one.rounds, one.answers)
         one = config.cca
         found["model/cca"] = f"k {components}, p {one.p:g}, regularization {one.regularization:g}, {one.normalization}"
     elif config.variant != "none":

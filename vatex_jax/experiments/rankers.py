@@ -15,7 +15,7 @@ from vatex_jax.cca.covariance import Rows
 from vatex_jax.cca.neighbours import nearest_images, neighbours
 from vatex_jax.cca.retrieval import correlations, negative_distances, score_candidates
 from vatex_jax.experiments.cca_data import CCAData, model_of, without_images
-from vatex_jax.experiments.training_pairs import fit_on, training_pairs
+from vatex_jax.experiments.training_pairs import VIEWS, fit_on, fitting, told, training_pairs
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,7 +37,9 @@ def fit_cca(config: ml_collections.ConfigDict, data: CCAData) -> tuple[CCA, int 
     """
     if model_of(config.variant) == "aq":
         pairs = training_pairs(config, data)
-        return fit_on(config, data, pairs), int(pairs.counts.sum())
+        one = config.training
+        what = f"CCA-AQ on {told(one.split, one.rounds, one.answers)}"
+        return fit_on(config, data, pairs, what), int(pairs.counts.sum())
     settings = {"regularization": config.cca.regularization, "normalization": config.cca.normalization}
     training = data.training
     views = [
@@ -45,7 +47,8 @@ def fit_cca(config: ml_collections.ConfigDict, data: CCAData) -> tuple[CCA, int 
         Rows(_training_images(data), training.dialogue),
         Rows(data.questions, training.question),
     ]
-    return fit(views, config.cca.k, **settings), None
+    with fitting("CCA-AQI", (VIEWS[0], "images", VIEWS[1])):
+        return fit(views, config.cca.k, **settings), None
 
 
 def directions(config: ml_collections.ConfigDict, data: CCAData, model: CCA | None) -> Directions:

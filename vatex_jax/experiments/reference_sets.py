@@ -20,10 +20,11 @@ from vatex_jax.experiments.training_pairs import (
     Candidates,
     candidates_of,
     constructions,
-    count_pairs,
     fit_on,
     fit_star,
     sets_of,
+    told,
+    training_pairs,
 )
 from vatex_jax.experiments.workdir import locked, open_workdir
 from vatex_jax.reference_sets import release
@@ -145,7 +146,7 @@ def write_release(
         folder, asked = workdir / "reference_sets", data.asked[split.name]
         turns = rounds_of(split, split.judged, asked)
         sets = outputs.records(data, split, sets_of(answers, split, turns, construct))
-        about = _about(config, data, split)
+        about = _about(config, data, split, models[wanted.model].k)
         manifests[split.name] = release.write(folder / f"{split.name}{ending}", sets, about, len(turns))
         rounds = candidates_of(split, rounds_of(split, split.annotated, asked))
         if len(rounds):
@@ -170,8 +171,11 @@ def _released_splits(config: ml_collections.ConfigDict, data: CCAData) -> list[D
     return [splits[name] for name in (config.release.splits or splits)]
 
 
-def _about(config: ml_collections.ConfigDict, data: CCAData, split: Dialogues) -> dict[str, Any]:
-    """What a manifest says of the sets; its fingerprint is of all that they are made from."""
+def _about(config: ml_collections.ConfigDict, data: CCAData, split: Dialogues, k: int) -> dict[str, Any]:
+    """What a manifest says of the sets; its fingerprint is of all that they are made from.
+
+    `k` components were fitted, which may be fewer than were asked for.
+    """
     wanted, star = config.release, config.release.model == "aq_star"
     fitted_on = data.parts(config.training.annotations) if star else (data.train,)
     parts = {part.name: part for part in (*fitted_on, split)}
@@ -183,7 +187,7 @@ def _about(config: ml_collections.ConfigDict, data: CCAData, split: Dialogues) -
         "annotations": config.training.annotations if star else None,
         "dialogues": f"drawn with replacement by seed {config.seed}" if config.data.resample else "once each",
         "correlations": "of the ground truth with the other candidates",
-        "cca": config.cca.to_dict(),
+        "cca": config.cca.to_dict() | {"k": k},
         "vectors": data.words.name,
         "software": results.software(),
     }
@@ -192,7 +196,7 @@ def _about(config: ml_collections.ConfigDict, data: CCAData, split: Dialogues) -
 def _fit(config: ml_collections.ConfigDict, data: CCAData, workdir: Path, timing: dict[str, float]) -> dict[str, CCA]:
     started = time.monotonic()
     models = {
-        "aq": fit_on(config, data, count_pairs(data.training.answer, data.training.question)),
+        "aq": fit_on(config, data, training_pairs(config, data), f"CCA-AQ on {told(**FITTED)}"),
         "aq_star": fit_star(config, data),
     }
     timing["fit_seconds"] = time.monotonic() - started

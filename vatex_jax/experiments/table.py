@@ -43,9 +43,12 @@ def run(config: ml_collections.ConfigDict, workdir: Path, mode: str, overwrite: 
     for number, (name, one) in enumerate(missing, 1):
         print(f"\n[{number} of {len(missing)}] {name}", flush=True)
         started = time.monotonic()
-        result = importlib.import_module(EXPERIMENTS[one.experiment]).run(
-            one, workdir / name, "train_and_evaluate", overwrite
-        )
+        try:
+            result = importlib.import_module(EXPERIMENTS[one.experiment]).run(
+                one, workdir / name, "train_and_evaluate", overwrite
+            )
+        except VatexError as error:
+            raise type(error)(f"{name}: {error}{_of_runs(str(error))}") from error
         if result is not None:  # of several processes, the first alone keeps and prints
             _keep(workdir / name, kept / name)
             print(f"{name}: {time.monotonic() - started:.0f} s", flush=True)
@@ -83,8 +86,12 @@ def _check_inputs(runs: Sequence[ml_collections.ConfigDict]) -> None:
             lacking.setdefault(str(error), {})[one.variant] = None
     if lacking:
         reasons = "\n".join(f"{', '.join(variants)}: {reason}" for reason, variants in lacking.items())
-        fields = "\nIn a table, fields of runs are set by --config.run.FIELD." if "config." in reasons else ""
-        raise ConfigError(f"Some rows cannot be run, so none is:\n{reasons}{fields}")
+        raise ConfigError(f"Some rows cannot be run, so none is:\n{reasons}{_of_runs(reasons)}")
+
+
+def _of_runs(reasons: str) -> str:
+    """How the fields that reasons name are set in a table."""
+    return "\nIn a table, fields of runs are set by --config.run.FIELD." if "config." in reasons else ""
 
 
 def describe(config: ml_collections.ConfigDict) -> None:

@@ -6,10 +6,11 @@ Dimension legend
     n  rounds      C  candidates, 100      Q, A  distinct questions, answers      k  components
 """
 
+import contextlib
 import dataclasses
 import functools
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import ml_collections
 import numpy as np
@@ -26,6 +27,7 @@ from vatex_jax.reference_sets.clusters import agglomerative, human, mean_shift, 
 CONSTRUCTIONS = ("S", "M", "G")
 ANSWERS = ("gt", "H", *CONSTRUCTIONS)
 SPLITS = ("train", "trainval")
+VIEWS = ("answers", "questions")
 _PIECE = 100_000  # rounds whose candidates are looked at at once
 
 Construct = Callable[..., Bool[np.ndarray, "n C"]]
@@ -127,15 +129,40 @@ def fit_star(config: ml_collections.ConfigDict, data: CCAData) -> CCA:
     Raises:
         DataError: the splits have no annotated round.
     """
-    return fit_on(config, data, _human_pairs(annotated(data, config.training.annotations)))
+    split = config.training.annotations
+    return fit_on(config, data, _human_pairs(annotated(data, split)), f"CCA-AQ* on {told(split, 'annotated', 'H')}")
 
 
-def fit_on(config: ml_collections.ConfigDict, data: CCAData, pairs: Pairs) -> CCA:
-    """CCA of answers and questions, views in this order."""
+def fit_on(config: ml_collections.ConfigDict, data: CCAData, pairs: Pairs, what: str) -> CCA:
+    """CCA of answers and questions, views in this order.
+
+    Raises:
+        DataError: the pairs do not suffice (`cca.fit_pairs`), with `what` the model is and the fields to change.
+    """
     settings = {"regularization": config.cca.regularization, "normalization": config.cca.normalization}
-    return fit_pairs(
-        data.answers, data.questions, pairs.answers, pairs.questions, pairs.counts, config.cca.k, **settings
-    )
+    with fitting(what, VIEWS):
+        return fit_pairs(
+            data.answers, data.questions, pairs.answers, pairs.questions, pairs.counts, config.cca.k, **settings
+        )
+
+
+@contextlib.contextmanager
+def fitting(what: str, views: Sequence[str]) -> Iterator[None]:
+    """Says of what CCA refuses which model it was for, what its views are, and by which fields it can be helped."""
+    try:
+        yield
+    except DataError as error:
+        numbered = ", ".join(f"{number} {name}" for number, name in enumerate(views))
+        raise DataError(
+            f"{what}: {error} Views: {numbered}; fields: config.cca.k, config.cca.regularization."
+        ) from error
+
+
+def told(split: str, rounds: str, answers: str) -> str:
+    """What a model is trained on, by the fields of `config.training`, in words."""
+    where = {"train": "train", "trainval": "train and validation"}[split]
+    what = {"gt": "its ground truth", "H": "people's set H", "S": "the set Sigma of CCA-AQ*"}
+    return f"{rounds} rounds of {where}, each question with {what.get(answers, f'the set {answers} of CCA-AQ*')}"
 
 
 def count_pairs(answers: Int[np.ndarray, "m"], questions: Int[np.ndarray, "m"]) -> Pairs:

@@ -122,6 +122,8 @@ def ranking_summary(result: dict[str, Any], examples: Sequence[Mapping[str, Any]
         "\n".join(f"{name.removeprefix('model/'):<12}{text}" for name, text in result["signature"].items()),
         f"Words without a vector: {gaps} distinct ones.",
     ]
+    if "pairs" in metrics:
+        parts.insert(-1, f"Fitted on {metrics['pairs']:,.0f} pairs of question and answer.")
     if metrics["tied"]:
         parts.append(f"{metrics['tied']:,.0f} ground truths share their score with other candidates: figures are "
                      "expectations over the order of the tied.")  # fmt: skip

@@ -129,7 +129,7 @@ def test_a_run_that_fails_is_named_and_how_its_fields_are_set(config, runs, monk
         raise DataError("too few rows; fields: config.cca.k.")
 
     monkeypatch.setattr(sys.modules["pretended"], "run", fail)
-    with pytest.raises(DataError, match=r"(?s)^vatex_sim/en2zh-none-seed0: too few rows.*--config\.run\.FIELD"):
+    with pytest.raises(DataError, match=r"(?s)^vatex_sim/en2zh-attention-seed0: too few rows.*--config\.run\.FIELD"):
         table.run(config, tmp_path / "work", "train_and_evaluate")
 
 

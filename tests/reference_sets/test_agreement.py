@@ -40,3 +40,9 @@ def test_empty_sets_are_refused():
         overlaps(SETS & (np.arange(3) != 1)[:, None], HUMAN)
     with pytest.raises(DataError, match="row 0 of the people's sets is empty"):
         overlaps(SETS, HUMAN & (np.arange(3) != 0)[:, None])
+
+
+def test_hidden_ground_truths_are_refused():
+    # NumPy would take the last candidate for it.
+    with pytest.raises(DataError, match="row 2: the ground truth is candidate -1"):
+        measures(SETS, HUMAN, np.array([0, 2, -1]), CORRELATION)

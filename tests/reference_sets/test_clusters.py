@@ -125,6 +125,22 @@ def test_single_precision_is_computed_in_double(construct):
 
 
 @pytest.mark.parametrize("form", clusters.FORMS)
+@pytest.mark.parametrize("construct", FROM_CORRELATIONS)
+def test_how_large_all_numbers_are_does_not_matter(construct, form):
+    # Squares of 1e200 are infinite and those of 1e-200 are 0; sums of 1e307 are infinite too.
+    correlation, truth = rows_with_copies(5, 30)
+    expected = construct(correlation, truth, form=form)
+    for power in (-1000, -300, -120, 120, 300, 600, 1021):
+        rows = correlation.copy()
+        rows[1:4] = np.ldexp(rows[1:4], power)  # beside rows of ordinary size
+        np.testing.assert_array_equal(construct(rows, truth, form=form), expected)
+    smallest = np.array([[0, 1, 2, 8, 9, 3.0]])
+    np.testing.assert_array_equal(
+        construct(smallest * 5e-324, np.array([0]), form=form), construct(smallest, np.array([0]), form=form)
+    )
+
+
+@pytest.mark.parametrize("form", clusters.FORMS)
 @pytest.mark.parametrize("value", [0.5, 0.1, 0.0, -1 / 3])
 @pytest.mark.parametrize("construct", FROM_CORRELATIONS)
 def test_where_all_correlations_are_equal_all_belong(construct, value, form):
@@ -191,6 +207,18 @@ def test_sets_in_numbers_do_not_show_blocks_and_must_not_be_empty(monkeypatch):
     with pytest.raises(DataError, match="row 9 of the sets is empty"):
         describe_sets(correlation, members, truth)
     assert len(describe_sets(correlation[:0], members[:0]).size) == 0
+
+
+def test_what_cannot_be_described_is_told():
+    correlation, members = np.ones((2, 3)), np.array([[True, True, False], [True, False, False]])
+    correlation[:, 2] = np.nan, np.inf  # of candidates that are in no set
+    np.testing.assert_array_equal(describe_sets(correlation, members).correlation, [1, 1])
+    with pytest.raises(DataError, match="row 1: the ground truth is candidate -1"):
+        describe_sets(correlation, members, np.array([0, -1]))
+    correlation[1, 0] = np.nan
+    with pytest.raises(DataError, match="row 1: the correlation of candidate 0 is nan"):
+        describe_sets(correlation, members)
+    np.testing.assert_array_equal(describe_sets(correlation, members, np.array([1, 0])).correlation, [1, 1])
 
 
 @pytest.mark.real

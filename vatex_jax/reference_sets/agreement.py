@@ -7,7 +7,7 @@ Dimension legend
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from vatex_jax.reference_sets.clusters import check_filled, describe_sets
+from vatex_jax.reference_sets.clusters import check_filled, check_truths, describe_sets
 
 MEASURES = ("iou", "precision", "recall", "size", "ground_truth_inside", "correlation", "correlation_spread")
 
@@ -49,8 +49,9 @@ def measures(
         with_truth: they are with the ground truth, whose own counts as 1.
 
     Raises:
-        DataError: as `overlaps`.
+        DataError: as `overlaps` and `describe_sets`.
     """
+    check_truths(sets, gt_index)
     found = overlaps(sets, human)
     described = describe_sets(correlation, sets, gt_index if with_truth else None)
     inside = sets[np.arange(len(sets)), gt_index]

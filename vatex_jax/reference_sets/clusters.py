@@ -26,7 +26,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-from jaxtyping import Bool, Float, Int, Real
+from jaxtyping import Bool, Float, Int, Real, Shaped
 
 from vatex_jax.errors import ConfigError, DataError
 from vatex_jax.reference_sets import mean_shift as shifting
@@ -35,6 +35,7 @@ from vatex_jax.reference_sets import ward
 FORMS = ("others", "gt", "max")
 
 _ROWS = 1024  # of 100 numbers: a block's arrays stay in a core's cache
+_ORDINARY = 2.0**-100, 2.0**100  # sizes of numbers whose squares are numbers too
 
 Choose = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """From correlations [r, m] and the place of the one to start from [r] to those that belong with it: bool [r, m]."""
@@ -61,7 +62,7 @@ def human(relevance: Real[np.ndarray, "n c"], gt_index: Int[np.ndarray, "n"]) ->
     Raises:
         DataError: a relevance is not a number, or a ground truth is none of the candidates.
     """
-    _check(relevance, gt_index)
+    check_truths(relevance, gt_index)
     _finite(relevance, 0, "relevance")
     members = relevance > 0
     members[np.arange(len(members)), gt_index] = True
@@ -98,8 +99,8 @@ def mean_shift(
 ) -> Bool[np.ndarray, "n c"]:
     """M: the best cluster of mean shift, and the ground truth (appendix D, "Meanshift").
 
-    The sets are those of scikit-learn's MeanShift as it comes, for every row whose set a change of C by 1e-12 leaves as
-    it is. Where a row's bandwidth comes out as 0 scikit-learn may raise; here each distinct correlation is a cluster.
+    The sets are those of scikit-learn's MeanShift as it comes, for every row whose set a change of C by 1e-12 of its
+    largest number leaves as it is. Where a row's bandwidth comes out as 0 scikit-learn may raise; here each distinct correlation is a cluster.
 
     Args:
         correlations, gt_index, form: as in `sigma`.
@@ -144,8 +145,10 @@ def describe_sets(
         gt_index: where the ground truth's own correlation, 1, is to stand; None where all are with the question.
 
     Raises:
-        DataError: a set is empty.
+        DataError: a set is empty, a correlation within it no finite number, or a ground truth none of the candidates.
     """
+    if gt_index is not None:
+        check_truths(members, gt_index)
     check_filled(members, "sets")
     n = len(members)
     found = Described(np.empty(n), np.empty(n), members.sum(axis=1))
@@ -153,8 +156,10 @@ def describe_sets(
     def task(first: int) -> None:
         part = slice(first, first + _ROWS)
         values, of_set, size = correlation[part].astype(np.float64), members[part], found.size[part]
+        values[of_set == 0] = 0.0  # not looked at, so it may be anything
         if gt_index is not None:
             values[np.arange(len(values)), gt_index[part]] = 1.0
+        _finite(values, first, "correlation")
         mean = (values * of_set).sum(axis=1) / size
         squares = ((values - mean[:, None]) ** 2 * of_set).sum(axis=1)
         variance = np.divide(squares, size - 1, out=np.full(len(size), np.nan), where=size > 1)
@@ -174,6 +179,19 @@ def check_filled(members: Bool[np.ndarray, "n c"], what: str) -> None:
         )
 
 
+def check_truths(values: Shaped[np.ndarray, "n c"], gt_index: Int[np.ndarray, "n"]) -> None:
+    """Raises DataError where there is not a ground truth a row, or it is none of the row's candidates."""
+    n, c = values.shape
+    if gt_index.shape != (n,):
+        raise DataError(f"reference sets: {n} rows of candidates, but ground-truth indices {gt_index.shape}.")
+    outside = np.flatnonzero((gt_index < 0) | (gt_index >= c))
+    if len(outside):
+        raise DataError(
+            f"reference sets: row {outside[0]}: the ground truth is candidate {gt_index[outside[0]]}, but there are "
+            f"{c}, from 0. Leave out questions whose answer is hidden."
+        )
+
+
 def _band(values: Float[np.ndarray, "r m"], anchor: Int[np.ndarray, "r"]) -> Bool[np.ndarray, "r m"]:
     """Those within a standard deviation of the anchor."""
     centre, deviation = values[np.arange(len(values)), anchor], values.std(axis=1, ddof=1)
@@ -186,7 +204,7 @@ def _construct(
     """The sets of all questions, a block at a time."""
     if form not in FORMS:
         raise ConfigError(f"reference sets: form {form!r} is unknown: one of {', '.join(FORMS)}.")
-    _check(correlations, gt_index)
+    check_truths(correlations, gt_index)
     if correlations.shape[1] < 3:
         raise DataError(f"reference sets: {correlations.shape[1]} candidates are too few to compare: 3 or more.")
     found = np.empty(correlations.shape, bool)
@@ -197,7 +215,7 @@ def _construct(
         if form == "others":
             values[np.arange(len(values)), gt_index[part]] = 0.0  # not looked at, so it may be anything
         _finite(values, first, "correlation")
-        found[part] = _sets(choose, values, gt_index[part], form)
+        found[part] = _sets(choose, _of_ordinary_size(values), gt_index[part], form)
 
     _in_blocks(task, len(found))
     return found
@@ -207,6 +225,18 @@ def _in_blocks(task: Callable[[int], None], rows: int) -> None:
     """Calls `task` with the first row of every block, on all cores; raises what the first block to fail raises."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(task, range(0, rows, _ROWS)))
+
+
+def _of_ordinary_size(values: Float[np.ndarray, "r c"]) -> Float[np.ndarray, "r c"]:
+    """Rows of huge or tiny numbers times a power of 2: their squares and sums would be infinite or 0.
+
+    It changes no set, and rounds only what is too small beside the row's largest number to count.
+    """
+    largest = np.maximum(values.max(axis=1), -values.min(axis=1))
+    odd = np.flatnonzero(((largest < _ORDINARY[0]) | (largest > _ORDINARY[1])) & (largest > 0))
+    if len(odd):
+        values[odd] = np.ldexp(values[odd], -np.frexp(largest[odd])[1][:, None])
+    return values
 
 
 def _sets(
@@ -222,19 +252,6 @@ def _sets(
     members = np.ones((r, c), bool)
     members[kept] = choose(others, others.argmax(axis=1)).ravel()
     return members
-
-
-def _check(values: Real[np.ndarray, "n c"], gt_index: Int[np.ndarray, "n"]) -> None:
-    """Raises DataError where shapes or ground truths cannot be."""
-    n, c = values.shape
-    if gt_index.shape != (n,):
-        raise DataError(f"reference sets: {n} rows of candidates, but ground-truth indices {gt_index.shape}.")
-    outside = np.flatnonzero((gt_index < 0) | (gt_index >= c))
-    if len(outside):
-        raise DataError(
-            f"reference sets: row {outside[0]}: the ground truth is candidate {gt_index[outside[0]]}, but there are "
-            f"{c}, from 0. Leave out questions whose answer is hidden."
-        )
 
 
 def _finite(values: Real[np.ndarray, "r c"], first: int, what: str) -> None:

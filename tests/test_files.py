@@ -5,7 +5,8 @@ import os
 
 import pytest
 
-from vatex_jax.files import write_bytes_whole, write_json_lines_whole, write_json_whole, write_text_whole
+from vatex_jax.errors import DataError
+from vatex_jax.files import read_json, write_bytes_whole, write_json_lines_whole, write_json_whole, write_text_whole
 
 
 def test_text_is_utf8_with_its_line_ends(tmp_path):
@@ -23,6 +24,20 @@ def test_json(tmp_path):
     with pytest.raises(ValueError, match="not JSON compliant"):
         write_json_whole(tmp_path / "a.json", float("nan"))
     assert json.loads((tmp_path / "a.json").read_text("utf-8")) == {"猫": [1, None]}
+
+
+def test_half_a_character_is_escaped(tmp_path):
+    write_json_whole(tmp_path / "a.json", ["猫", "\ud800"])
+    assert json.loads((tmp_path / "a.json").read_text("ascii")) == ["猫", "\ud800"]
+
+
+def test_json_made_elsewhere(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_bytes(b'\xef\xbb\xbf{"a": {"b": 1}}\r\n')
+    assert read_json(path) == {"a": {"b": 1}}
+    path.write_text('{"a": {"b": 1, "c": 2, "b": 3}}')
+    with pytest.raises(DataError, match=r"a\.json: .*the field 'b' stands there twice"):
+        read_json(path)
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):

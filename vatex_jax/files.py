@@ -49,7 +49,18 @@ def write_text_whole(path: str | os.PathLike, text: str) -> None:
 
 def write_json_whole(path: str | os.PathLike, value: object, indent: int | None = 2) -> None:
     """Writes `value` to `path` as standard JSON (a NaN or an infinity is a ValueError) with a line end, in one step."""
-    write_text_whole(path, json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent) + "\n")
+    write_bytes_whole(path, json_bytes(value, indent) + b"\n")
+
+
+def json_bytes(value: object, indent: int | None = None) -> bytes:
+    """Standard JSON in UTF-8; in ASCII, escaped, where a text holds half a character (a lone surrogate).
+
+    UTF-8 cannot hold one, JSON can, and files of others have them.
+    """
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent).encode("utf-8")
+    except UnicodeEncodeError:
+        return json.dumps(value, allow_nan=False, indent=indent).encode("ascii")
 
 
 def write_json_lines_whole(path: str | os.PathLike, records: Iterable[object]) -> None:
@@ -72,12 +83,22 @@ def _umask() -> int:
 
 
 def read_json(path: str | os.PathLike) -> object:
-    """The value of a JSON file.
+    """The value of a JSON file, with or without a byte order mark.
 
     Raises:
-        DataError: the file cannot be read or is no UTF-8 JSON.
+        DataError: the file cannot be read, is no UTF-8 JSON, or has an object with a field twice.
     """
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
+        return json.loads(Path(path).read_text(encoding="utf-8-sig"), object_pairs_hook=fields_once)
     except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"{path}: cannot be read as JSON ({error}).") from error
+
+
+def fields_once(items: Iterable[tuple[str, object]]) -> dict[str, object]:
+    """A JSON object of its fields, for `object_pairs_hook`; ValueError where one stands there twice and would win."""
+    items = list(items)
+    record = dict(items)
+    if len(record) < len(items):
+        keys = [key for key, _ in items]
+        raise ValueError(f"the field {next(key for key in keys if keys.count(key) > 1)!r} stands there twice")
+    return record

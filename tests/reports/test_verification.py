@@ -38,7 +38,13 @@ def saved(folder, annotator, untick=()) -> None:
     tasks = [{"id": task["id"], "done": True, "seconds": 5, "image": "none",
               "ticked": [place for place, text in enumerate(task["answers"]) if text not in untick]}
              for task in data["tasks"]]  # fmt: skip
-    value = {"schema": SCHEMA, "batch": data["batch"], "file": "verify", "annotator": annotator, "saved": "2024-01-01"}
+    value = {
+        "schema": SCHEMA,
+        "batch": data["batch"],
+        "file": "verify",
+        "annotator": annotator,
+        "saved": "2024-01-01T00:00:00.000Z",
+    }
     (folder / f"{annotator}.json").write_text(json.dumps(value | {"tasks": tasks}), encoding="utf-8")
 
 
@@ -138,6 +144,43 @@ def test_what_cannot_be_made_is_told_and_leaves_nothing(arguments, said, sets, m
     assert make(sets, *arguments) == 2
     assert said.lower() in capsys.readouterr().err.lower()
     assert not (sets / "out").exists()
+
+
+@pytest.mark.parametrize("arguments", [["--title=\udcff"], ["--images=\udcff/{image_id}"], ["\udcff=H.json"]])
+def test_words_that_are_no_text_are_told(arguments, sets, monkeypatch, capsys):
+    monkeypatch.chdir(sets)
+    assert make(sets, *arguments) == 2
+    assert "is no text in UTF-8" in capsys.readouterr().err
+    assert not (sets / "out").exists()
+
+
+def test_half_a_character_in_a_question_is_shown_and_kept(sets, capsys):
+    records = json.loads((sets / "H.json").read_text())
+    records[0] |= {"question": "\ud83d?", "refs": ["yes", "\udc00", "红 🐟"]}
+    (sets / "H.json").write_text(json.dumps(records))
+    assert make(sets) == 0
+    batch = read_batch(sets / "out")
+    (task,) = [task for task in batch.tasks if task.image_id == 0]
+    assert task.question == "\ud83d?"
+    assert {"yes", "\udc00", "红 🐟"} == {*task.answers}
+    shown = data_of(sets / "out" / "verify.html")["tasks"]
+    assert [one["question"] for one in shown] == [task.question for task in batch.tasks]
+
+
+def test_a_page_is_never_without_its_tasks(sets, monkeypatch, capsys):
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(verification, "write_text_whole", fail)
+        assert make(sets) == 2
+    assert capsys.readouterr().err == "error: No space left on device\n"
+    assert [path.name for path in (sets / "out").iterdir()] == ["tasks.json"]
+    assert make(sets) == 0
+    with monkeypatch.context() as patch:
+        patch.setattr(verification, "write_batch", fail)
+        assert verification.main(["make", str(sets / "H.json"), f"--out={sets / 'other'}"]) == 2
+    assert not (sets / "other" / "verify.html").exists()
 
 
 def test_a_folder_that_cannot_be_is_told(sets, capsys):

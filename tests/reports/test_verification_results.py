@@ -139,7 +139,7 @@ def test_judging_without_the_picture_is_told():
 
 
 def test_results_of_another_batch_and_none_that_count_are_refused():
-    with pytest.raises(DataError, match=r"x\.json: is of batch cafe"):
+    with pytest.raises(DataError, match=r"x\.json: is of batch 'cafe'"):
         collect([result("x", ALL, batch="cafe")], BATCHES)
     with pytest.raises(DataError, match="No result counts"):
         collect([result("x", {})], BATCHES)
@@ -156,7 +156,11 @@ def test_results_of_another_batch_and_none_that_count_are_refused():
         ({"tasks": [{"id": "a", "done": 1, "ticked": [], "seconds": 0}]}, "task 0 is damaged"),
         ({"tasks": [{"id": "a", "done": True, "ticked": [True], "seconds": 0}]}, "task 0 is damaged"),
         ({"tasks": [{"id": "a", "done": True, "ticked": [0], "seconds": -1}]}, "task 0 is damaged"),
+        ({"tasks": [{"id": "a", "done": True, "ticked": [0], "seconds": 10**400}]}, "task 0 is damaged"),
+        ({"tasks": [{"id": "a", "done": True, "ticked": [0], "seconds": 1e300}]}, "task 0 is damaged"),
         ({"tasks": [None]}, "task 0 is damaged"),
+        ({"saved": "1 May 2024"}, "'saved' is '1 May 2024'"),
+        ({"saved": "2024-01-01T00:00:00.000+02:00"}, "'saved' is"),  # which would not be ordered as texts are
     ],
 )
 def test_a_damaged_file_is_named(change, said, tmp_path):
@@ -167,6 +171,23 @@ def test_a_damaged_file_is_named(change, said, tmp_path):
     with pytest.raises(DataError, match=r"x\.json: ") as error:
         read_result(path)
     assert said in str(error.value)
+
+
+def test_a_file_edited_by_hand_may_have_a_byte_order_mark_but_no_field_twice(tmp_path):
+    path = tmp_path / "x.json"
+    text = json.dumps(result("x", ALL), indent=1).replace("\n", "\r\n")
+    path.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    assert len(collect([read_result(path)], BATCHES).judgements) == 3
+    path.write_text('{"annotator": "y",' + text[1:], encoding="utf-8")
+    with pytest.raises(DataError, match=r"x\.json: cannot be read as JSON .the field 'annotator' stands there twice"):
+        read_result(path)
+
+
+def test_a_batch_name_that_is_no_name_is_shown_in_letters():
+    with pytest.raises(DataError) as error:
+        collect([result("x", ALL, batch="\x1b[2J\ud800")], BATCHES)
+    assert str(error.value).isascii()
+    assert str(error.value).isprintable()
 
 
 def test_ours_and_the_papers_figures_stand_in_columns_of_their_own():

@@ -10,6 +10,7 @@ from typing import Any
 
 from vatex_jax.data.json_files import check_regular
 from vatex_jax.errors import DataError
+from vatex_jax.files import fields_once
 
 _CHUNK = 1 << 20
 _LONGEST = 1 << 26  # characters of a record; beyond, it is none
@@ -104,13 +105,4 @@ class JSONList:
 
 _ENDED = "the file ends in the middle; fetch or write it again"
 
-
-def _close(items: list[tuple[str, Any]]) -> dict[str, Any]:
-    record = dict(items)
-    if len(record) < len(items):
-        keys = [key for key, _ in items]
-        raise ValueError(f"the field {next(key for key in keys if keys.count(key) > 1)!r} stands there twice")
-    return record
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_close)
+_DECODER = json.JSONDecoder(object_pairs_hook=fields_once)

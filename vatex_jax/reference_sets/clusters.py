@@ -100,7 +100,8 @@ def mean_shift(
     """M: the best cluster of mean shift, and the ground truth (appendix D, "Meanshift").
 
     The sets are those of scikit-learn's MeanShift as it comes, for every row whose set a change of C by 1e-12 of its
-    largest number leaves as it is. Where a row's bandwidth comes out as 0 scikit-learn may raise; here each distinct correlation is a cluster.
+    largest number leaves as it is. Where a row's bandwidth comes out as 0 scikit-learn may raise; here each distinct
+    correlation is a cluster.
 
     Args:
         correlations, gt_index, form: as in `sigma`.

@@ -8,7 +8,6 @@ Beside FILE lies FILE.manifest.json: how the sets were made and from what, how m
 import dataclasses
 import gzip
 import hashlib
-import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -22,7 +21,7 @@ from vatex_jax.data.dialogues import ROUNDS
 from vatex_jax.data.json_files import shorten, show
 from vatex_jax.data.json_stream import JSONList
 from vatex_jax.errors import DataError
-from vatex_jax.files import open_whole, read_json, write_json_whole
+from vatex_jax.files import json_bytes, open_whole, read_json, write_json_whole
 
 FORMAT = "DenseVisDial 1"
 _COMPRESSION = 6
@@ -128,11 +127,7 @@ def _line(one: ReferenceSet) -> bytes:
         "question": one.question,
         "gt_answer": one.answer,
     }
-    text = json.dumps(record, ensure_ascii=False)
-    try:
-        return text.encode()
-    except UnicodeEncodeError:  # half a character (a lone surrogate): JSON can escape it, UTF-8 cannot hold it
-        return json.dumps(record).encode()
+    return json_bytes(record)
 
 
 def _reference_set(record: Any, where: str) -> ReferenceSet:

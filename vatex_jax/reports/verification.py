@@ -59,6 +59,7 @@ def make_pages(
         )
     if (folder / FILE_NAME).exists() and read_batch(folder).id != batch.id:
         raise ConfigError(f"{folder} holds another batch of tasks, which its results need: name another folder.")
+    write_batch(batch, folder, note or {})  # first: a page without it is worth nothing
     paths = []
     for number in range(files):
         shown = range(number * batch.pages // files, (number + 1) * batch.pages // files)
@@ -69,7 +70,6 @@ def make_pages(
         body = html_page.part("verification.html")
         write_text_whole(path, html_page.document(title, body, data, scripts, policy))
         paths.append(path)
-    write_batch(batch, folder, note or {})
     return paths
 
 
@@ -94,6 +94,9 @@ def _page_data(batch: Batch, pages: range, folder: Path, images: ImagePattern | 
 
 
 def _make(chosen: argparse.Namespace) -> str:
+    for text in (chosen.title, chosen.language, chosen.images, *(_source(text)[0] for text in chosen.sets)):
+        if text.encode("utf-8", "replace").decode() != text:
+            raise ConfigError(f"{text!r}: is no text in UTF-8, and the page has to hold it; write it in other letters.")
     sources = dict(_source(text) for text in chosen.sets)
     if len(sources) < len(chosen.sets):
         raise ConfigError("Two files have one name: tell them apart, as in H=one.json sigma=two.json.")
@@ -155,7 +158,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except OSError as error:
-        print(f"error: {error.filename}: {error.strerror}", file=sys.stderr)
+        where = f"{error.filename}: " if error.filename else ""  # a full disk names none
+        print(f"error: {where}{error.strerror or error}", file=sys.stderr)
         return 2
     return 0
 
@@ -187,4 +191,5 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
+    sys.stdout.reconfigure(errors="backslashreplace")  # a terminal may know no Chinese, and a file's name be no text
     sys.exit(main())

@@ -32,6 +32,8 @@ SUSPICIOUS_TASKS = 5
 """So many tasks of two answers or more, all ticked or all unticked alike, make a person's work suspicious."""
 
 _TABLE = "visdial_table2"
+_SAVED = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)  # ordered as texts are
+_LONGEST = 1e9  # seconds, thirty years
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,6 +79,10 @@ def read_result(path: Path) -> dict[str, Any]:
         raise DataError(
             f"{path}: {value['annotator']!r} is no annotator id: letters, digits, '.', '-', '_', 40 at most."
         )
+    if not _SAVED.fullmatch(value["saved"]):  # by it is settled which of two files counts
+        raise DataError(
+            f"{path}: the field 'saved' is {value['saved'][:40]!a}, no time of the page's; the file is damaged."
+        )
     if not isinstance(value.get("tasks"), list):
         raise DataError(f"{path}: the field 'tasks' must be a list; the file is damaged.")
     for number, entry in enumerate(value["tasks"]):
@@ -93,7 +99,7 @@ def _is_entry(entry: object) -> bool:
         and isinstance(entry.get("ticked"), list)
         and all(type(place) is int for place in entry["ticked"])
         and type(entry.get("seconds")) in (int, float)
-        and 0 <= entry["seconds"] < math.inf
+        and 0 <= entry["seconds"] <= _LONGEST
     )
 
 
@@ -113,7 +119,9 @@ def collect(results: Sequence[Mapping[str, Any]], batches: Mapping[str, Batch]) 
     for result in sorted(results, key=lambda result: (result["saved"], result["path"])):
         if result["batch"] not in batches:
             known = ", ".join(batches)
-            raise DataError(f"{result['path']}: is of batch {result['batch']}; there is {known}. Add --batch=FOLDER.")
+            raise DataError(
+                f"{result['path']}: is of batch {result['batch'][:20]!a}; there is {known}. Add --batch=FOLDER."
+            )
         for judgement in _judgements(result, batches[result["batch"]], flags):
             key = (judgement.annotator, judgement.task.id)
             if key in kept and kept[key].ticked != judgement.ticked:

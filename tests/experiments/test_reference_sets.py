@@ -114,6 +114,28 @@ def test_the_released_sets_are_the_judged_ones(finished):
         assert list(by_place[record["image_id"], record["round_id"]].references) == record["sigma"]
 
 
+def test_a_run_that_was_killed_leaves_nothing_to_one_with_other_settings(tmp_path, monkeypatch):
+    def kill(*_):
+        raise KeyboardInterrupt
+
+    folder, config = tmp_path / "run", small()
+    with monkeypatch.context() as patch:
+        patch.setattr(reference_sets, "_result", kill)
+        with pytest.raises(KeyboardInterrupt):
+            reference_sets.run(config, folder, "train_and_evaluate")
+    assert (folder / "reference_sets" / "train.json.gz").exists()
+    (folder / "reference_sets" / ".train.json.gz.x.partial").touch()
+    config.release.update({"splits": ("test",), "method": "M", "compress": False})
+    reference_sets.run(config, folder, "train_and_evaluate")
+    names = {"test.json", "test.json.manifest.json", "test.human.json", "test.human.json.manifest.json"}
+    assert {path.name for path in (folder / "reference_sets").iterdir()} == names
+    with monkeypatch.context() as patch:
+        patch.setattr(release, "write", kill)
+        with pytest.raises(KeyboardInterrupt):
+            reference_sets.run(config, folder, "train_and_evaluate")
+    assert not (folder / "results.json").exists()
+
+
 def test_peoples_sets_lie_beside_them(finished):
     folder, _ = finished
     sets = {(one.image_id, one.round): one for one in release.read(folder / "reference_sets" / "test.human.json.gz")}

@@ -177,6 +177,19 @@ def test_what_cca_refuses_names_the_model_its_views_and_the_fields():
         training_pairs.fit_star(made, dataclasses.replace(data(), questions=np.zeros_like(data().questions)))
 
 
+def test_a_split_of_two_without_annotations_is_not_left_out_unsaid():
+    for name in ("train", "validation"):
+        given = data()
+        bare = dataclasses.replace(getattr(given, name), relevance_round=np.full(3, NONE, np.int32))
+        with pytest.raises(DataError, match=f"no annotated round in {name}, which is in trainval"):
+            training_pairs.annotated(dataclasses.replace(given, **{name: bare}), "trainval")
+        bare = dataclasses.replace(bare, gt_index=np.full((3, 2), NONE, np.int32))
+        with pytest.raises(DataError, match=f"no round with candidates and a known answer in {name}, which"):
+            training_pairs.judged(dataclasses.replace(given, **{name: bare}), "trainval")
+    with pytest.raises(DataError, match="the dialogues drawn from train have no annotated round"):
+        training_pairs.annotated(data(copies=(0, 3, 0)), "train")
+
+
 def test_rounds_of_two_splits_are_joined_in_order():
     part = split("train")
     one = rounds_of(part, part.judged, part.questions)

@@ -3,6 +3,7 @@
 All on the host: nothing here loads jax.
 """
 
+import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,8 @@ from vatex_jax.reports.summary import agreement_summary
 
 MODES = ("train_and_evaluate", "describe")
 VARIANTS = ("human_train", "human_trainval")
+RELEASE = "reference_sets"
+"""The folder of the released sets."""
 MODELS = {"aq": "CCA-AQ", "aq_star": "CCA-AQ*"}
 FITTED = {"split": "train", "rounds": "all", "answers": "gt"}
 """`config.training` of CCA-AQ; what CCA-AQ* is fitted on is `annotations`, by the variant."""
@@ -54,6 +57,7 @@ def run(config: ml_collections.ConfigDict, workdir: Path, mode: str, overwrite: 
         data = load_cca_data(config, lambda line: print(line, flush=True), judged=True)
         rounds = annotated_test_rounds(data)
         _check_release(config, data)
+        _forget(workdir)
         timing = {"load_seconds": time.monotonic() - started}
         models = _fit(config, data, workdir, timing)
         started = time.monotonic()
@@ -143,7 +147,7 @@ def write_release(
     construct = constructions(config.training.clusters)[wanted.method]
     manifests = {}
     for split in _released_splits(config, data):
-        folder, asked = workdir / "reference_sets", data.asked[split.name]
+        folder, asked = workdir / RELEASE, data.asked[split.name]
         turns = rounds_of(split, split.judged, asked)
         sets = outputs.records(data, split, sets_of(answers, split, turns, construct))
         about = _about(config, data, split, models[wanted.model].k)
@@ -154,6 +158,15 @@ def write_release(
             about = {"dataset": data.source.describe(split.name, [split]), "method": "H"}
             release.write(folder / f"{split.name}.human{ending}", sets, about | {"software": results.software()})
     return manifests
+
+
+def _forget(workdir: Path) -> None:
+    """Removes what an earlier run left here, which a kill may have ended, or other settings or data made.
+
+    The result first: it says that all the rest is there, and is of one run.
+    """
+    (workdir / results.FILE_NAME).unlink(missing_ok=True)
+    shutil.rmtree(workdir / RELEASE, ignore_errors=True)
 
 
 def _check_release(config: ml_collections.ConfigDict, data: CCAData) -> None:

@@ -91,27 +91,26 @@ def annotated(data: CCAData, split: str) -> Rounds:
     """The rounds with relevances of `train` or `trainval`.
 
     Raises:
-        DataError: there are none.
+        DataError: one of the splits has none, so that the model would not be what its name says; or none was drawn.
     """
-    found = _rounds(data, split, lambda part: part.annotated)
-    if not any(len(turns) for _, turns in found):
-        raise DataError(
-            f"{data.source.name} has no annotated round in {split}, which CCA-AQ* and H need: build it with the dense "
-            "annotations of train, or choose another row."
-        )
-    return found
+    return _rounds(
+        data,
+        split,
+        lambda part: part.annotated,
+        "annotated round",
+        "CCA-AQ* and H need them: build it with the dense annotations, or choose another row or variant",
+    )
 
 
 def judged(data: CCAData, split: str) -> Rounds:
     """All rounds of `train` or `trainval` with candidates and a known ground truth.
 
     Raises:
-        DataError: there are none.
+        DataError: as `annotated`.
     """
-    found = _rounds(data, split, lambda part: part.judged)
-    if not any(len(turns) for _, turns in found):
-        raise DataError(f"{data.source.name} has no round with candidates in {split}: sets are made of these.")
-    return found
+    return _rounds(
+        data, split, lambda part: part.judged, "round with candidates and a known answer", "sets are made of these"
+    )
 
 
 def candidates_of(part: Dialogues, turns: Turns) -> Candidates:
@@ -204,11 +203,18 @@ def with_truth(answers: Float32[np.ndarray, "A k"], rounds: Candidates) -> Float
     return score_candidates(correlations, answers, rounds.turns.answer, answers, rounds.options)
 
 
-def _rounds(data: CCAData, split: str, chosen: Callable[[Dialogues], np.ndarray]) -> Rounds:
-    return [
-        (part, rounds_of(part, chosen(part), data.asked[part.name], data.copies[part.name]))
-        for part in data.parts(split)
-    ]
+def _rounds(data: CCAData, split: str, chosen: Callable[[Dialogues], np.ndarray], what: str, wanted_for: str) -> Rounds:
+    """Rounds of every split of `split`; `what` names one, `wanted_for` ends the error where a split has none."""
+    found = []
+    for part in data.parts(split):
+        rounds = chosen(part)
+        if not rounds.any():  # with the others alone the model would not be what its name says
+            where = split if split == part.name else f"{part.name}, which is in {split}"
+            raise DataError(f"{data.source.name} has no {what} in {where}; {wanted_for}.")
+        found.append((part, rounds_of(part, rounds, data.asked[part.name], data.copies[part.name])))
+    if not any(len(turns) for _, turns in found):
+        raise DataError(f"{data.source.name}: the dialogues drawn from {split} have no {what}. Set another seed.")
+    return found
 
 
 def _human_pairs(rounds: Rounds) -> Pairs:

@@ -60,6 +60,12 @@ def test_every_cut_is_an_error_that_names_the_record_it_reached(tmp_path):
     [
         (b'[1, 2, {"a": nothing, "b": "long enough to lie within the buffer"}]', "record 3: is not JSON"),
         (b'[{"a": 1, "a": 2}]', "record 1: .*'a' stands there twice"),
+        (b"[1, 2,]", r"record 3: is not JSON \(Expecting value"),
+        (b"[// none\n]\n", "record 1: is not JSON"),
+        (b'[{"a": 1,}]', "record 1: is not JSON"),
+        (b'[{"a": [1, 2]', "record 1: the file ends in the middle"),
+        (b'[{"a": "1, 2]', "record 1: the file ends in the middle"),
+        (b'[{"a": tru', "record 1: the file ends in the middle"),
         (b"[1 2]", "record 1: is followed by neither a comma"),
         (b"[1] [2]", r"goes on after the end of its list: '\[2\]'"),
         (b"[] 1", "goes on after the end"),

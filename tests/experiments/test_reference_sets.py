@@ -125,10 +125,12 @@ def test_a_run_that_was_killed_leaves_nothing_to_one_with_other_settings(tmp_pat
             reference_sets.run(config, folder, "train_and_evaluate")
     assert (folder / "reference_sets" / "train.json.gz").exists()
     (folder / "reference_sets" / ".train.json.gz.x.partial").touch()
+    (folder / "figures").mkdir()
     config.release.update({"splits": ("test",), "method": "M", "compress": False})
     reference_sets.run(config, folder, "train_and_evaluate")
     names = {"test.json", "test.json.manifest.json", "test.human.json", "test.human.json.manifest.json"}
     assert {path.name for path in (folder / "reference_sets").iterdir()} == names
+    assert not (folder / "figures").exists()
     with monkeypatch.context() as patch:
         patch.setattr(release, "write", kill)
         with pytest.raises(KeyboardInterrupt):

@@ -74,11 +74,14 @@ class JSONList:
                 self._place = end
                 return record
             except json.JSONDecodeError as error:
-                cut = error.msg.startswith("Unterminated string") or error.pos > len(self._buffer) - _CUT
-                if not cut or len(self._buffer) - self._place > _LONGEST:
+                within = error.msg.startswith("Unterminated string")
+                rest = self._buffer[error.pos :] if error.pos > len(self._buffer) - _CUT else None
+                if (rest is None and not within) or len(self._buffer) - self._place > _LONGEST:
                     raise self._error(f"is not JSON ({error.msg})") from error
                 if not self._more():
-                    raise self._error(_ENDED) from error
+                    # What goes on to the bracket that ends the list was not cut, but is wrong.
+                    whole = not within and rest.rstrip(_WHITE).endswith("]")
+                    raise self._error(f"is not JSON ({error.msg})" if whole else _ENDED) from error
             except (ValueError, RecursionError) as error:
                 raise self._error(f"cannot be read ({error})") from error
 

@@ -166,7 +166,8 @@ def _forget(workdir: Path) -> None:
     The result first: it says that all the rest is there, and is of one run.
     """
     (workdir / results.FILE_NAME).unlink(missing_ok=True)
-    shutil.rmtree(workdir / RELEASE, ignore_errors=True)
+    for folder in (RELEASE, "figures"):
+        shutil.rmtree(workdir / folder, ignore_errors=True)
 
 
 def _check_release(config: ml_collections.ConfigDict, data: CCAData) -> None:

@@ -266,3 +266,10 @@ def test_real_vectors_know_words_with_punctuation():
     assert found["l2"][0, 0] == 0
     assert found["l2"][0, 1] > 1
     assert found["cs"][0, 1] < 0.95
+
+
+def test_blocks_are_as_full_as_they_may_be(monkeypatch):
+    monkeypatch.setattr(embedding, "_PAIRS", 7)
+    found = [(part.start, part.stop) for part in embedding._blocks(np.array([3, 4, 1, 9, 2, 2, 2, 2]))]
+    assert found == [(0, 2), (2, 3), (3, 4), (4, 7), (7, 8)]
+    assert list(embedding._blocks(np.array([], int))) == []

@@ -1,0 +1,160 @@
+"""The answers of a file as numbers: distinct texts, whom each is compared with, n-grams counted.
+
+Texts repeat ("yes", "no"), within a question's generations and over the file, so everything is counted once a distinct
+text, and scored once a distinct pair of a question and a text.
+
+Dimension legend
+    n  questions      K  the most generations of a question      R  references of all questions, one after the other
+    m  distinct texts      p  distinct (question, generation) pairs      g  distinct n-grams of an order
+"""
+
+import dataclasses
+from array import array
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from jaxtyping import Float64, Int64
+
+from vatex_jax.errors import DataError
+
+NONE = -1
+
+_ENTRIES = 1 << 20  # n-grams or comparisons held at a time: some arrays of 8 MB
+
+
+@dataclasses.dataclass(frozen=True)
+class Answers:
+    """The generations and references of a file.
+
+    Attributes:
+        texts: the distinct ones.
+        question, text: of each pair; the text holds a word.
+        pair: which pair each generation is; `NONE` where it is empty or there is no such generation.
+        references: the text of each reference; duplicates stand as often as in the file.
+        starts: n + 1 positions: where each question's references begin, and the end of the last's.
+    """
+
+    texts: list[str]
+    question: Int64[np.ndarray, "p"]
+    text: Int64[np.ndarray, "p"]
+    pair: Int64[np.ndarray, "n K"]
+    references: Int64[np.ndarray, "R"]
+    starts: Int64[np.ndarray, "bounds"]
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def table(self, values: Float64[np.ndarray, "p"]) -> Float64[np.ndarray, "n K"]:
+        """The values of the pairs at their generations, NaN where there is none."""
+        return np.append(values, np.nan)[self.pair]
+
+    def comparisons(
+        self, pairs: Int64[np.ndarray, "_"]
+    ) -> Iterator[tuple[slice, Int64[np.ndarray, "_"], Int64[np.ndarray, "_"]]]:
+        """Some pairs' references, a block of pairs at a time.
+
+        Yields:
+            which of `pairs`, the texts of their references one after the other, and where those of each pair begin.
+        """
+        first = self.starts[self.question[pairs]]
+        sizes = self.starts[self.question[pairs] + 1] - first
+        for part in blocks(sizes):
+            begins = np.cumsum(sizes[part]) - sizes[part]
+            places = np.arange(sizes[part].sum()) + np.repeat(first[part] - begins, sizes[part])
+            yield part, self.references[places], begins
+
+
+def code_answers(generations: Sequence[Any], references: Sequence[Any]) -> Answers:
+    """Numbers the texts of a file.
+
+    Args:
+        generations: of each question, a list of any number of texts; one without a word is empty, and not scored.
+        references: of each question, a list of at least one text.
+
+    Raises:
+        DataError: as `check_lists`.
+    """
+    check_lists(generations, references)
+    ids: dict[str, int] = {}
+    width = max(map(len, generations), default=0)
+    generated = np.full((len(generations), width), NONE, np.int64)
+    for row, texts in enumerate(generations):
+        generated[row, : len(texts)] = [ids.setdefault(text, len(ids)) if text.strip() else NONE for text in texts]
+    referred = np.array([ids.setdefault(text, len(ids)) for texts in references for text in texts], np.int64)
+    starts = np.cumsum([0, *map(len, references)], dtype=np.int64)
+    there = generated != NONE
+    keys = np.nonzero(there)[0] * len(ids) + generated[there]
+    distinct, inverse = np.unique(keys, return_inverse=True)
+    generated[there] = inverse
+    question, text = np.divmod(distinct, max(1, len(ids)))
+    return Answers(list(ids), question, text, generated, referred, starts)
+
+
+def check_lists(generations: Sequence[Any], references: Sequence[Any]) -> None:
+    """Checks that there is a list of generations and one of references a question.
+
+    Raises:
+        DataError: there is no question, the lists differ in length, an entry is no list of texts, or a question has no
+            reference.
+    """
+    if len(generations) != len(references):
+        raise DataError(
+            f"the generations are of {len(generations)} questions, the references of {len(references)}: give a list "
+            "of each for every question, in the same order."
+        )
+    if not len(references):
+        raise DataError("there is no question to evaluate.")
+    for name, lists in (("generations", generations), ("references", references)):
+        for row, texts in enumerate(lists):
+            if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
+                raise DataError(f"the {name} of question {row} must be a list of texts, not {repr(texts)[:80]}.")
+    for row, texts in enumerate(references):
+        if not texts:
+            raise DataError(f"question {row} has no reference. Leave it out of both lists.")
+
+
+def blocks(sizes: Int64[np.ndarray, "_"], most: int = _ENTRIES) -> Iterator[slice]:
+    """Consecutive rows whose sizes come to at most `most` together; a larger row stands alone."""
+    ends = np.cumsum(sizes)
+    start = 0
+    while start < len(sizes):
+        before = ends[start - 1] if start else 0
+        stop = max(start + 1, int(np.searchsorted(ends, before + most, side="right")))
+        yield slice(start, stop)
+        start = stop
+
+
+def ngram_counts(texts: Sequence[str], orders: int = 4) -> list[scipy.sparse.csr_array]:
+    """How often each text holds each n-gram of order 1 to `orders`, of its words between white space: [m g] each."""
+    ids: dict[str, int] = {}
+    coded, lengths = array("q"), array("q")
+    for text in texts:
+        words = text.split()
+        coded.extend(ids.setdefault(word, len(ids)) for word in words)
+        lengths.append(len(words))
+    word, row = np.array(coded, np.int64), np.repeat(np.arange(len(texts)), np.array(lengths, np.int64))
+    begin, ngram, several = np.arange(len(word)), word, len(ids)
+    found = []
+    for order in range(1, orders + 1):
+        if order > 1:  # an n-gram is one of an order less and the word after it, where that is of the same text
+            inside = begin + order - 1 < len(word)
+            inside[inside] = row[begin[inside] + order - 1] == row[begin[inside]]
+            begin = begin[inside]
+            distinct, ngram = np.unique(ngram[inside] * len(ids) + word[begin + order - 1], return_inverse=True)
+            several = len(distinct)
+        counts = scipy.sparse.coo_array((np.ones(len(ngram)), (row[begin], ngram)), shape=(len(texts), several))
+        found.append(counts.tocsr())  # adds up what stands at one place
+    return found
+
+
+def closest_lengths(answers: Answers, lengths: Int64[np.ndarray, "m"]) -> Int64[np.ndarray, "p"]:
+    """Of each pair's references the length that is closest to its text's, the shorter at a tie."""
+    found = np.zeros(len(answers.text), np.int64)
+    longest = int(lengths.max(initial=0)) + 1
+    for part, references, begins in answers.comparisons(np.arange(len(answers.text))):
+        own = np.repeat(lengths[answers.text[part]], np.diff(np.append(begins, len(references))))
+        ranked = np.abs(lengths[references] - own) * longest + lengths[references]  # by distance, then by length
+        found[part] = np.minimum.reduceat(ranked, begins) % longest
+    return found

@@ -1,8 +1,12 @@
 """The revised generative evaluation of any model: generations against reference sets (sections 4.1 and 5, appendix C).
 
+In a notebook:
+
     from vatex_jax.experiments.generative_eval import evaluate
     scores = evaluate([["yes", "i think so"], ["red"]], [["yes", "yes it is"], ["it is red", "red", "dark red"]])
     print(scores["summary"]["k1/cider1/mean"], scores["per_question"]["meteor1"])
+
+A model's answers may be any texts, a different number a question; nothing but this file's functions is needed.
 """
 
 from collections.abc import Callable, Mapping, Sequence

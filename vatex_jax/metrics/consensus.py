@@ -141,7 +141,7 @@ def meteor(answers: Answers, program: meteor_program.Meteor | None) -> Scores:
 def signature() -> dict[str, str]:
     """What a reader must know to compare scores: an entry for each of `METRICS`."""
     return {
-        "cider": "original (not CIDEr-D), white space, case kept, df over the file's reference sets, mean of references",
+        "cider": "original (not CIDEr-D), white space, case kept, df over these reference sets, mean of references",
         "sbleu": "sentence, cumulative, no smoothing, white space, case kept, closest reference length",
         "meteor": f"meteor-1.5 {meteor_program.OPTIONS}, best reference, {METEOR_WORDS} words and signs at most",
     }
@@ -220,7 +220,7 @@ def _for_meteor(answers: Answers) -> list[str]:
     for row, text in enumerate(answers.texts):
         if len(text) > METEOR_WORDS:
             ends = [piece.end() for piece, _ in zip(_METEOR_PIECE.finditer(text), range(METEOR_WORDS), strict=False)]
-            if text[ends[-1] :].strip() if ends else False:
+            if ends and text[ends[-1] :].strip():
                 cut[row] = text[: ends[-1]]
     if not cut:
         return answers.texts

@@ -9,7 +9,7 @@ The first k generations of a question count for k. Empty ones are left out, so a
 without any other is left out of the averages, and counted.
 
 Dimension legend
-    n  questions      K  the most generations of a question
+    n  questions, of model a n_a, of b n_b      K  the most generations of a question
 """
 
 from collections.abc import Mapping, Sequence
@@ -114,8 +114,8 @@ def lower_is_better(name: str) -> bool:
 
 
 def compare(
-    a: Mapping[str, Float64[np.ndarray, "n K_a"]],
-    b: Mapping[str, Float64[np.ndarray, "n K_b"]],
+    a: Mapping[str, Float64[np.ndarray, "n_a K_a"]],
+    b: Mapping[str, Float64[np.ndarray, "n_b K_b"]],
     k: int,
     statistic: str = "mean",
     groups: Int[np.ndarray, "n"] | None = None,

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
-from jaxtyping import Float64, Int64
+from jaxtyping import Float64, Int, Int64
 
 from vatex_jax.errors import DataError
 
@@ -115,13 +115,13 @@ def check_lists(generations: Sequence[Any], references: Sequence[Any]) -> None:
             raise DataError(f"question {row} has no reference. Leave it out of both lists.")
 
 
-def blocks(sizes: Int64[np.ndarray, "_"], most: int = _ENTRIES) -> Iterator[slice]:
-    """Consecutive rows whose sizes come to at most `most` together; a larger row stands alone."""
+def blocks(sizes: Int[np.ndarray, "_"]) -> Iterator[slice]:
+    """Consecutive rows whose sizes come to a bounded sum; a row of more stands alone."""
     ends = np.cumsum(sizes)
     start = 0
     while start < len(sizes):
         before = ends[start - 1] if start else 0
-        stop = max(start + 1, int(np.searchsorted(ends, before + most, side="right")))
+        stop = max(start + 1, int(np.searchsorted(ends, before + _ENTRIES, side="right")))
         yield slice(start, stop)
         start = stop
 

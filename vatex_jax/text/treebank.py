@@ -8,8 +8,8 @@ import functools
 import re
 from collections.abc import Callable, Iterable
 
-# Sentences that come out as they went in, which NLTK needs a third of a millisecond each to find: words, single spaces,
-# commas before a space, one sign at the end, and the endings of words that the tokenizer cuts and the detokenizer joins.
+# Texts that come out as they went in, which NLTK takes a third of a millisecond each to find out: words, single spaces,
+# commas before them, one sign at the end, and endings of words that the tokenizer cuts off and the detokenizer joins.
 _WORD = r"[a-zA-Z0-9]++(?:'(?:s|re|ve|ll|d|m|t)(?![a-zA-Z0-9]))?+"
 _UNCHANGED = re.compile(rf"(?:{_WORD},?+ )*+{_WORD}[,.?!]?+")
 # The detokenizer joins the halves of these, also where they were two words.

@@ -126,10 +126,10 @@ class MatrixRate:
         return self._operations / (time.perf_counter() - start)
 
 
-def peak_memory_gb() -> float:
-    """The most memory this process has held at once, in 1e9 bytes."""
+def peak_memory_gb(children: bool = False) -> float:
+    """The most memory this process, or one of the programs it ran and that have ended, has held at once: 1e9 bytes."""
     unit = 1 if platform.system() == "Darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e9
+    return resource.getrusage(resource.RUSAGE_CHILDREN if children else resource.RUSAGE_SELF).ru_maxrss * unit / 1e9
 
 
 def threads() -> int:

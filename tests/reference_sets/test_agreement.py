@@ -44,5 +44,6 @@ def test_empty_sets_are_refused():
 
 def test_hidden_ground_truths_are_refused():
     # NumPy would take the last candidate for it.
-    with pytest.raises(DataError, match="row 2: the ground truth is candidate -1"):
-        measures(SETS, HUMAN, np.array([0, 2, -1]), CORRELATION)
+    for with_truth in (True, False):
+        with pytest.raises(DataError, match="row 2: the ground truth is candidate -1"):
+            measures(SETS, HUMAN, np.array([0, 2, -1]), CORRELATION, with_truth)

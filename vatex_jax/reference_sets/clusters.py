@@ -156,8 +156,9 @@ def describe_sets(
 
     def task(first: int) -> None:
         part = slice(first, first + _ROWS)
-        values, of_set, size = correlation[part].astype(np.float64), members[part], found.size[part]
-        values[of_set == 0] = 0.0  # not looked at, so it may be anything
+        of_set, size = members[part], found.size[part]
+        # What is outside of the set is not looked at, so it may be anything.
+        values = np.where(of_set, correlation[part], 0.0).astype(np.float64)
         if gt_index is not None:
             values[np.arange(len(values)), gt_index[part]] = 1.0
         _finite(values, first, "correlation")

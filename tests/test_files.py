@@ -62,6 +62,11 @@ def test_others_may_read_what_the_umask_lets_them(tmp_path):
     assert (tmp_path / "a").stat().st_mode & 0o777 == 0o644
 
 
+def test_a_file_that_is_not_there_is_said_to_be_missing_and_not_damaged(tmp_path):
+    with pytest.raises(DataError, match=r"x\.json: no such file\.$"):
+        read_json(tmp_path / "x.json")
+
+
 def test_json_lines_are_as_many_as_records_whatever_they_hold(tmp_path):
     records = [{"text": "a\u2028b\u2029c\u0085d\ne"}, {"text": "猫🐈"}]
     write_json_lines_whole(tmp_path / "x.jsonl", records)

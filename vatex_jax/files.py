@@ -90,6 +90,8 @@ def read_json(path: str | os.PathLike) -> object:
     """
     try:
         return json.loads(Path(path).read_text(encoding="utf-8-sig"), object_pairs_hook=fields_once)
+    except FileNotFoundError as error:
+        raise DataError(f"{path}: no such file.") from error
     except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"{path}: cannot be read as JSON ({error}).") from error
 

@@ -1,6 +1,7 @@
 """CCA against SciPy's generalised eigensolver written out here, the published code's output, and values by hand."""
 
 import os
+import re
 
 import numpy as np
 import pytest
@@ -314,3 +315,14 @@ def test_the_published_codes_eigenvalues_and_correlations(prefix, order, real_da
     np.testing.assert_allclose(
         model.correlate(0, answers, 0, answers), golden[f"{prefix}_corr_answer_answer"], atol=1e-8
     )
+
+
+@pytest.mark.parametrize("scale", [1.0, 1.05, 1.1, 1.2, 1.3])
+def test_the_regularization_that_is_told_suffices(scale):
+    """Two significant digits must not be rounded down to one that is refused again."""
+    rows = np.random.default_rng(0).normal(size=(40, 3)) * scale
+    views = [np.column_stack([rows, rows[:, 0]]), rows]
+    with pytest.raises(DataError, match="span 3 of 4 columns") as refused:
+        fit(views, 2)
+    told = float(re.search(r"regularization of (\S+) or more", str(refused.value))[1])
+    assert fit(views, 2, regularization=told).k == 2

@@ -172,6 +172,14 @@ def test_tables_1_and_10_share_runs(tmp_path, capsys, monkeypatch):
         assert "missing" not in text
         assert "Sigma, CCA-AQ*, (A_gt, others)" in text
         assert "62.48" in text
+        assert "\nSignature of all columns: sets: H, M, G, Sigma" in text
+        table.run(config, tmp_path / f"table{number}", "describe")
+        described = capsys.readouterr().out.splitlines()
+        assert sum("human_train " in line for line in described) == 1
+        assert sum(line.endswith(": the same run") for line in described) == len(described) - 2
+        differences = text.partition("Difference from")[2]
+        assert "precision, %" in differences
+        assert not any(name in differences.partition("Ours:")[0] for name in ("A_gt inside", "its spread"))
     assert 'Difference from "Sigma, CCA-AQ*, (A_gt, others)"' in text
 
 

@@ -233,6 +233,6 @@ def test_describe_counts_table4_s_parameters_for_any_vocabularies(monkeypatch, t
 def test_describe_has_no_number_of_parameters_where_the_data_decide_it(tmp_path, capsys):
     table.run(visdial_table5.get_config(), tmp_path / "work", "describe")
     sizes = {line.partition(" (")[0]: line.partition("): ")[2] for line in capsys.readouterr().out.splitlines()[1:]}
-    assert sizes["no CCA"] == "0 parameters (0.0M): none 0"
-    assert sizes["CCA-AQ"] == "115,920 parameters (0.1M): aq 115,920"  # 240 eigenvalues, two views of 240 x 241 numbers
+    assert sizes["no CCA"] == "0 parameters: none 0"
+    assert sizes["CCA-AQ"] == "115,920 parameters: aq 115,920"  # 240 eigenvalues, two views of 240 x 241 numbers
     assert sizes["CCA-AQI"].endswith("- parameters, which the data decide: aqi")

@@ -99,6 +99,7 @@ def describe(config: ml_collections.ConfigDict) -> None:
     table = tables.TABLES[config.table]
     first = {(one.variant, one.get("direction")): one for _, one in planned(config)}
     print(f"{table.title}: {len(list(planned(config)))} runs on {config.run.data.name}, seeds {tuple(config.seeds)}")
+    told = set()
     for row in table.rows:
         counts = {}
         for (variant, direction), one in first.items():
@@ -106,7 +107,10 @@ def describe(config: ml_collections.ConfigDict) -> None:
                 count = importlib.import_module(EXPERIMENTS[one.experiment]).parameters(one)
                 counts.setdefault(direction, {})[variant] = count
         for direction, by_variant in counts.items():
-            print(f"{row.label}{'' if direction is None else f', {direction}'}: {_sizes(by_variant)}")
+            label = f"{row.label}{'' if direction is None else f', {direction}'}"
+            runs = (direction, *by_variant)
+            print(f"{label}: {'the same run' if runs in told else _sizes(by_variant)}")  # a run may measure many rows
+            told.add(runs)
 
 
 def _sizes(counts: dict[str, int | None]) -> str:
@@ -115,7 +119,8 @@ def _sizes(counts: dict[str, int | None]) -> str:
         return f"- parameters, which the data decide: {', '.join(counts)}"
     total = sum(counts.values())
     models = ", ".join(f"{variant} {count:,}" for variant, count in counts.items())
-    return f"{total:,} parameters ({total / 1e6:.1f}M): {models}"
+    millions = f" ({total / 1e6:.1f}M)" if total >= 1e6 else ""
+    return f"{total:,} parameters{millions}: {models}"
 
 
 def planned(config: ml_collections.ConfigDict) -> Iterator[tuple[str, ml_collections.ConfigDict]]:

@@ -183,7 +183,11 @@ def _signature_notes(table: Table, block: Block) -> list[str]:
                 format_signature(own, column.metric) if "tokeniser" in own else "; ".join(map(": ".join, own.items()))
             )
             columns.setdefault(told, []).append(column.label)
-    return [f"Signature of {', '.join(labels)}: {told}" for told, labels in columns.items()]
+    every = len(table.columns) if len(table.columns) > 1 else math.inf
+    return [
+        f"Signature of {'all columns' if len(labels) == every else ', '.join(labels)}: {told}"
+        for told, labels in columns.items()
+    ]
 
 
 def _cell_text(block: Block, row: Row, column: Column) -> str:

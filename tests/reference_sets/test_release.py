@@ -35,6 +35,7 @@ def test_what_is_written_is_read_back(tmp_path, name):
     assert told["method"] == "S"
     assert json.loads(manifest_path(tmp_path / name).read_text()) == told
     assert same(release.read(tmp_path / name), SETS)
+    assert same(release.read(str(tmp_path / name)), SETS)
 
 
 def test_the_file_is_the_published_layout(tmp_path):

@@ -1,5 +1,6 @@
 """The two commands: pages that tell nothing they should not, and results read back."""
 
+import hashlib
 import json
 import re
 
@@ -58,6 +59,21 @@ def test_a_page_knows_neither_sources_nor_ground_truths(sets, capsys):
     assert [task.id for task in batch.tasks] == [task["id"] for task in data["tasks"]]
     assert [list(task.answers) for task in batch.tasks] == [task["answers"] for task in data["tasks"]]
     assert not {"source", "made", "ground_truth"} & data.keys()
+
+
+def test_what_data_the_sets_are_of_is_kept_and_told_but_not_on_the_page(sets, capsys):
+    dataset = {"name": "visdial_sim/default", "version": "1.0.0", "split": "test", "simulated": True, "stand_in": False}
+    digest = hashlib.sha256((sets / "sigma.json").read_bytes()).hexdigest()
+    manifest = {"sets": 10, "sha256": digest, "dataset": dataset}
+    (sets / "sigma.json.manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    assert make(sets, f"S={sets / 'sigma.json'}", "--tasks=5") == 0
+    said = "visdial_sim/default 1.0.0: SIMULATED, test split"
+    assert f"  H: 5\n  S: 5, {said}\n" in capsys.readouterr().out
+    assert read_batch(sets / "out").origins == {"S": said}
+    assert "SIMULATED" not in (sets / "out" / "verify.html").read_text(encoding="utf-8")
+    saved(sets / "out", "ann")
+    assert verification.main(["read", str(sets / "out")]) == 0
+    assert f"S     {said}" in capsys.readouterr().out
 
 
 def test_the_pages_may_be_spread_over_files(sets):

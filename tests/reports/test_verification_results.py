@@ -1,5 +1,6 @@
 """Results: Table 2 by hand, what counts, and what is told about the rest."""
 
+import dataclasses
 import json
 import math
 
@@ -208,6 +209,26 @@ def test_ours_and_the_papers_figures_stand_in_columns_of_their_own():
 
 def test_csv_has_a_line_a_figure():
     lines = render(collect([result("x", ALL)], BATCHES), "csv").splitlines()
-    assert lines[0] == "source,figure,value,paper_H,paper_sigma"
-    assert "H,selected,100.0,81.48,70.66" in lines
-    assert "sigma,krippendorff_alpha,,," in lines
+    assert lines[0] == "source,figure,value,paper_H,paper_sigma,sets_of"
+    assert "H,selected,100.0,81.48,70.66," in lines
+    assert "sigma,krippendorff_alpha,,,," in lines
+
+
+def test_simulated_sets_do_not_pass_for_others_beside_the_paper():
+    batch = dataclasses.replace(BATCH, origins={"sigma": "visdial_sim/default 1.0.0: SIMULATED, test split"})
+    assert batch.id == BATCH.id
+    collected = collect([result("x", ALL)], {batch.id: batch})
+    assert "sigma  visdial_sim/default 1.0.0: SIMULATED, test split" in render(collected, "text").splitlines()
+    csv_lines = render(collected, "csv").splitlines()
+    assert 'sigma,selected,100.0,81.48,70.66,"visdial_sim/default 1.0.0: SIMULATED, test split"' in csv_lines
+    assert "H,selected,100.0,81.48,70.66," in csv_lines
+    assert "sets of" not in render(collect([result("x", ALL)], BATCHES), "text")
+
+
+def test_what_people_wrote_is_shown_in_one_line():
+    value = result("x", ALL)
+    value["tasks"][1]["comment"] = "odd\n question"
+    assert render(collect([value], BATCHES), "text").endswith(
+        f"x           task {TASKS[1].id} (image 2, round 0)  odd question"
+    )
+    assert "comment" not in render(collect([result("x", ALL)], BATCHES), "text")

@@ -1,5 +1,6 @@
 """Tasks: sampled evenly and by seed, orders mixed, files read with their faults named, tasks.json as it was written."""
 
+import dataclasses
 import gzip
 import json
 
@@ -126,6 +127,9 @@ def test_a_batch_is_read_as_it_was_written(tmp_path):
     batch = make_batch([make_tasks(5), [Task(9, 1, "几只狗? \u2028", ("两只",), "S", (True,))]], 5, 4, 3)
     write_batch(batch, tmp_path, {"seed": 3})
     assert read_batch(tmp_path) == batch
+    told = dataclasses.replace(batch, origins={"S": "visdial/v1.0 1.0.0: real data, test split"})
+    write_batch(told, tmp_path, {})
+    assert read_batch(tmp_path).origins == told.origins
     assert json.loads((tmp_path / "tasks.json").read_text(encoding="utf-8"))["tasks"][4]["page"] == 2
 
 

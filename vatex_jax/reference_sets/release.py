@@ -8,6 +8,7 @@ Beside FILE lies FILE.manifest.json: how the sets were made and from what, how m
 import dataclasses
 import gzip
 import hashlib
+import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -87,14 +88,14 @@ def write(path: Path, sets: Iterable[ReferenceSet], about: dict[str, Any], total
     return manifest
 
 
-def read(path: Path) -> Iterator[ReferenceSet]:
+def read(path: str | os.PathLike) -> Iterator[ReferenceSet]:
     """The reference sets of a file, one at a time, checked; also of a file of others, without a manifest.
 
     Raises:
         DataError: (while iterating) the file is damaged or cut short, a record is malformed or stands there twice, or
             the file is not the one its manifest tells of: naming file, record and field.
     """
-    seen: set[int] = set()
+    path, seen = Path(path), set()
     number = 0
     for number, record in enumerate(JSONList(path), 1):
         where = f"{path}, record {number}"
@@ -175,6 +176,18 @@ def _check_new(seen: set[int], one: ReferenceSet, where: str) -> None:
     if key in seen:
         raise DataError(f"{where}: image {one.image_id}, round {one.round} is there twice. Remove one.")
     seen.add(key)
+
+
+def dataset_of(path: Path) -> dict[str, Any] | None:
+    """What its manifest says of the data that a file's sets are of; None where it has none or says nothing.
+
+    Raises:
+        DataError: the manifest cannot be read.
+    """
+    beside = manifest_path(path)
+    manifest = read_json(beside) if beside.exists() else None
+    dataset = manifest.get("dataset") if isinstance(manifest, dict) else None
+    return dataset if isinstance(dataset, dict) else None
 
 
 def _check_manifest(path: Path, count: int) -> None:

@@ -9,14 +9,17 @@ wrong, and send back the file they save. `read` checks those files and prints wh
 """
 
 import argparse
+import dataclasses
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from vatex_jax.errors import ConfigError, DataError, VatexError
 from vatex_jax.files import write_text_whole
+from vatex_jax.reference_sets import release
 from vatex_jax.reports import html_page
+from vatex_jax.reports.cells import origin
 from vatex_jax.reports.html_page import ImagePattern
 from vatex_jax.reports.verification_results import SCHEMA, collect, read_result, render, render_flags
 from vatex_jax.reports.verification_tasks import FILE_NAME, Batch, make_batch, read_batch, read_tasks, write_batch
@@ -104,6 +107,7 @@ def _make(chosen: argparse.Namespace) -> str:
     batch = make_batch(
         [read_tasks(path, name) for name, path in sources.items()], chosen.tasks, chosen.per_page, chosen.seed
     )
+    batch = dataclasses.replace(batch, origins=_origins(sources))
     note = {"seed": chosen.seed, "tasks": chosen.tasks, "sources": {name: str(path) for name, path in sources.items()}}
     options = {"title": chosen.title, "images": images, "files": chosen.files, "language": chosen.language}
     paths = make_pages(batch, chosen.out, **options, note=note)
@@ -111,7 +115,7 @@ def _make(chosen: argparse.Namespace) -> str:
     for name in sources:
         count = sum(task.source == name for task in batch.tasks)
         few = f" ({chosen.tasks} were asked for: there are no more)" if count < chosen.tasks else ""
-        lines.append(f"  {name}: {count}{few}")
+        lines.append(f"  {name}: {count}{few}{f', {batch.origins[name]}' if name in batch.origins else ''}")
     if images and not images.url:
         missing = [task.image_id for task in batch.tasks if not Path(images.place(task.image_id)).is_file()]
         if missing:
@@ -121,6 +125,15 @@ def _make(chosen: argparse.Namespace) -> str:
     lines.append(f"open or send: {', '.join(map(str, paths))}")
     lines.append(f"keep: {chosen.out / FILE_NAME}, which says where each set is from")
     return "\n".join(lines)
+
+
+def _origins(sources: Mapping[str, Path]) -> dict[str, str]:
+    """By source, the data that its file's manifest names: `visdial_sim/default 1.0.0: SIMULATED, test split`."""
+    found = {name: release.dataset_of(path) for name, path in sources.items()}
+    try:
+        return {name: f"{origin(data)}, {data['split']} split" for name, data in found.items() if data is not None}
+    except (KeyError, TypeError) as error:
+        raise DataError(f"a manifest beside the files does not say what data the sets are of ({error!r}).") from error
 
 
 def _source(text: str) -> tuple[str, Path]:

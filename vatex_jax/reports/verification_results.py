@@ -24,6 +24,7 @@ from vatex_jax.files import read_json
 from vatex_jax.metrics.agreement import krippendorff_alpha, pair_agreement, selection
 from vatex_jax.reports import published
 from vatex_jax.reports.grid import markdown_grid, text_grid
+from vatex_jax.reports.summary import one_line
 from vatex_jax.reports.verification_tasks import Batch, Task
 
 SCHEMA = "vatex-jax verification 1"
@@ -46,6 +47,7 @@ class Judgement:
         ticked: places of the answers left ticked.
         seconds: spent on it.
         file: for messages.
+        comment: what the person wrote about it.
     """
 
     task: Task
@@ -53,14 +55,19 @@ class Judgement:
     ticked: frozenset[int]
     seconds: float
     file: str
+    comment: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
 class Collected:
-    """What counts, in order of file, and what is doubtful: (kind, file or person, what)."""
+    """What counts, in order of file, and what is doubtful: (kind, file or person, what).
+
+    `origins` says by source which data the sets are of, as `Batch` does.
+    """
 
     judgements: list[Judgement]
     flags: list[tuple[str, str, str]]
+    origins: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
 def read_result(path: Path) -> dict[str, Any]:
@@ -131,7 +138,16 @@ def collect(results: Sequence[Mapping[str, Any]], batches: Mapping[str, Batch]) 
     if not kept:
         raise DataError("No result counts: no file has a confirmed task of the batch.")
     judgements = list(kept.values())
-    return Collected(judgements, flags + _suspicious(judgements))
+    return Collected(judgements, flags + _suspicious(judgements), _origins(batches.values()))
+
+
+def _origins(batches: Iterable[Batch]) -> dict[str, str]:
+    """Of a source that two batches have from different data, both."""
+    found: dict[str, dict[str, None]] = {}
+    for batch in batches:
+        for name, text in batch.origins.items():
+            found.setdefault(name, {})[text] = None
+    return {name: "; ".join(texts) for name, texts in found.items()}
 
 
 def _judgements(result: Mapping[str, Any], batch: Batch, flags: list[tuple[str, str, str]]) -> Iterable[Judgement]:
@@ -150,7 +166,12 @@ def _judgements(result: Mapping[str, Any], batch: Batch, flags: list[tuple[str, 
         elif entry["done"]:
             unseen += task.id not in confirmed and entry.get("image") == "missing"
             yield Judgement(
-                task, result["annotator"], frozenset(entry["ticked"]), float(entry["seconds"]), result["path"]
+                task,
+                result["annotator"],
+                frozenset(entry["ticked"]),
+                float(entry["seconds"]),
+                result["path"],
+                one_line(str(entry.get("comment") or "")),
             )
         if wrong or entry["done"]:
             confirmed.add(task.id)
@@ -239,7 +260,7 @@ def render(collected: Collected, form: str) -> str:
     sources = sorted({judgement.task.source for judgement in collected.judgements})
     ours = {name: figures([j for j in collected.judgements if j.task.source == name]) for name in sources}
     if form == "csv":
-        return _csv(ours)
+        return _csv(ours, collected.origins)
     draw = markdown_grid if form == "markdown" else text_grid
     theirs = published.tables()[_TABLE]["rows"]
     paper = {
@@ -255,9 +276,15 @@ def render(collected: Collected, form: str) -> str:
     parts = [
         f"{len(collected.judgements)} judgements of {people} annotators; variances are over tasks, of shares, x 100"
     ]
+    told = [[name, collected.origins[name]] for name in sources if name in collected.origins]
+    if told:
+        parts.append(draw(["ours", "sets of"], told, [False] * 2))
     parts.append(draw(header, lines, [False] + [True] * (len(header) - 1)))
     if collected.flags:
         parts.append(render_flags(collected, form))
+    comments = [[j.annotator, _name(j.task), j.comment] for j in collected.judgements if j.comment]
+    if comments:
+        parts.append(draw(["comment of", "on", ""], comments, [False] * 3))
     return "\n\n".join(parts)
 
 
@@ -275,13 +302,15 @@ def _cell(values: Mapping[str, float | None], name: str, places: int, brackets: 
     return f"{value:,.{places}f}" + ("" if inner is None or math.isnan(inner) else f" ({inner:.2f})")
 
 
-def _csv(ours: Mapping[str, Mapping[str, float]]) -> str:
+def _csv(ours: Mapping[str, Mapping[str, float]], origins: Mapping[str, str]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["source", "figure", "value", *(f"paper_{row}" for row in published.tables()[_TABLE]["rows"])])
+    writer.writerow(
+        ["source", "figure", "value", *(f"paper_{row}" for row in published.tables()[_TABLE]["rows"]), "sets_of"]
+    )
     for source, values in ours.items():
         for name, value in values.items():
             paper = [published.figure(_TABLE, row, name) for row in published.tables()[_TABLE]["rows"]]
             blank = ["" if x is None or math.isnan(x) else repr(x) for x in (value, *paper)]
-            writer.writerow([source, name, *blank])
+            writer.writerow([source, name, *blank, origins.get(source, "")])
     return out.getvalue().rstrip("\n")

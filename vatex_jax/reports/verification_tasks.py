@@ -8,7 +8,7 @@ ground truth, is in tasks.json alone, never on the page.
 import dataclasses
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,10 +50,14 @@ class Task:
 
 @dataclasses.dataclass(frozen=True)
 class Batch:
-    """Tasks in the order they are shown, `per_page` to a page."""
+    """Tasks in the order they are shown, `per_page` to a page.
+
+    `origins` says by source which data its sets are of, where that is known: simulated ones must not pass for others.
+    """
 
     tasks: tuple[Task, ...]
     per_page: int
+    origins: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     @property
     def id(self) -> str:
@@ -158,7 +162,14 @@ def write_batch(batch: Batch, folder: Path, note: dict[str, Any]) -> None:
     ]
     write_json_whole(
         folder / FILE_NAME,
-        {"schema": SCHEMA, "batch": batch.id, "per_page": batch.per_page, "made": note, "tasks": tasks},
+        {
+            "schema": SCHEMA,
+            "batch": batch.id,
+            "per_page": batch.per_page,
+            "made": note,
+            "origins": dict(batch.origins),
+            "tasks": tasks,
+        },
     )
 
 
@@ -173,9 +184,10 @@ def read_batch(folder: Path) -> Batch:
     if not isinstance(value, dict) or value.get("schema") != SCHEMA:
         raise DataError(f"{path}: not the tasks of a verification page ({SCHEMA!r}).")
     try:
-        batch = Batch(tuple(_task(record) for record in value["tasks"]), value["per_page"])
+        origins = {name: str(text) for name, text in value.get("origins", {}).items()}
+        batch = Batch(tuple(_task(record) for record in value["tasks"]), value["per_page"], origins)
         whole = value["batch"] == batch.id
-    except (KeyError, TypeError) as error:
+    except (AttributeError, KeyError, TypeError) as error:
         raise DataError(f"{path}: a task is damaged ({error!r}). Make the page anew with the same seed.") from error
     if not whole:
         raise DataError(f"{path}: was changed after the page was made. Make the page anew with the same seed.")

@@ -27,6 +27,7 @@ def by_nltk(text):
         ("i can not tell", "i cannot tell"),
         ("i cannot tell, can't i ?", "i cannot tell, can't i?"),
         (" \t\n", ""),
+        ("yes n't", "yesn't"),
         ("", ""),
     ],
 )

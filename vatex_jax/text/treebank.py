@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable
 # commas before them, one sign at the end, and endings of words that the tokenizer cuts off and the detokenizer joins.
 _WORD = r"[a-zA-Z0-9]++(?:'(?:s|re|ve|ll|d|m|t)(?![a-zA-Z0-9]))?+"
 _UNCHANGED = re.compile(rf"(?:{_WORD},?+ )*+{_WORD}[,.?!]?+")
-# The detokenizer joins the halves of these, also where they were two words.
-_HALVES = re.compile(r"can not|gim me|gon na|got ta|lem me|wan na", re.IGNORECASE)
+# The detokenizer joins the halves of these, also where they were two words, and "n't" to any word.
+_HALVES = re.compile(r"can not|gim me|gon na|got ta|lem me|wan na|\bn't", re.IGNORECASE)
 
 
 def detokenized(texts: Iterable[str]) -> list[str]:

@@ -79,10 +79,7 @@ def compare(construction: str, rows: np.ndarray, processes: int, moves: int) -> 
 
 
 def _peer(construction: str, row: np.ndarray) -> np.ndarray:
-    import sklearn
-
-    with sklearn.config_context(assume_finite=True, skip_parameter_validation=True):
-        return PEERS[construction](row)
+    return PEERS[construction](row)
 
 
 class _Loop:
@@ -99,11 +96,13 @@ def _make_light() -> None:
 
     That is: threads for a hundred numbers, a dispatcher of one job a neighbourhood, and checks of its own arguments.
     """
+    import sklearn
     import sklearn.cluster._mean_shift
     import sklearn.neighbors._base
     import threadpoolctl
 
     threadpoolctl.threadpool_limits(1)
+    sklearn.set_config(assume_finite=True, skip_parameter_validation=True)
     for module in (sklearn.cluster._mean_shift, sklearn.neighbors._base):
         module.Parallel = _Loop
         module.delayed = lambda function: lambda *arguments, **named: (function, arguments, named)

@@ -98,7 +98,7 @@ _SMALL_MODEL = _PAPER_MODEL | {
     "video_hidden": 64,
     "fusion": 96,
     "decoder_hidden": 128,
-    "dropout": 0.0,  # seven passes do not overfit
+    "dropout": 0.0,  # 0.2 captions no better after seven passes
 }
 
 _PAPER_TRAINING = {

@@ -14,7 +14,7 @@ import pytest
 from configs import captioning as config_file
 from vatex_jax.data.batching import TrainingBatches
 from vatex_jax.errors import CheckpointError, ConfigError
-from vatex_jax.experiments import captioning
+from vatex_jax.experiments import captioning, trained
 from vatex_jax.experiments import captioning_outputs as outputs
 from vatex_jax.metrics import coco
 from vatex_jax.metrics.meteor import Meteor
@@ -280,3 +280,35 @@ def test_a_run_cut_in_its_second_stage_ends_as_one_that_was_not(finished, tmp_pa
         host["history"] = [(line["step"], line["cider"]) for line in host["history"]]
     assert hosts[0] == hosts[1]
     assert whole.host.stage == 1
+
+
+@pytest.mark.slow
+def test_meteor_starts_once_before_the_evaluation_that_ends_training_and_ends_after_a_failure(
+    finished, tmp_path, monkeypatch
+):
+    events = []
+
+    class Recorded(Meteor):
+        def __enter__(self):
+            events.append("start")
+            return super().__enter__()
+
+        def __exit__(self, *error):
+            events.append("stop")
+            super().__exit__(*error)
+
+    class Experiment(captioning.CaptioningExperiment):
+        def judge(self, config, task, data):
+            judge = super().judge(config, task, data)
+            return lambda params, epoch: events.append(f"epoch {epoch}") or judge(params, epoch)
+
+        def decode(self, *arguments):
+            events.append("decode")
+            raise RuntimeError("no more")
+
+    monkeypatch.setattr(captioning, "Meteor", Recorded)
+    config = tiny_config()
+    config.train.update({"epochs": 2, "finetune_private": False})
+    with pytest.raises(RuntimeError, match="no more"):
+        trained.run(Experiment(), config, tmp_path / "run", "train_and_evaluate")
+    assert events == ["epoch 1", "start", "epoch 2", "decode", "stop"]

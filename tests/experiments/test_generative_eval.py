@@ -54,7 +54,6 @@ def test_generations_pass_the_tokenizer_and_references_do_not():
 
 
 def test_encoders_are_given_the_same_texts():
-    pytest.importorskip("vatex_jax.metrics.embedding")
     asked = []
 
     def encode(texts):

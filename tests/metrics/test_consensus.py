@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU
 
 from vatex_jax.errors import ConfigError
-from vatex_jax.metrics import consensus, overlap_counts
+from vatex_jax.metrics import answers, consensus
 from vatex_jax.metrics.consensus import METEOR_WORDS, overlap_scores
 from vatex_jax.metrics.meteor import Meteor
 
@@ -116,7 +116,7 @@ QUESTIONS = st.lists(
 def test_cider_and_bleu_equal_brute_force(held_at_once, questions):
     generations, references = map(list, zip(*questions, strict=True))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(overlap_counts, "_ENTRIES", held_at_once)
+        patch.setattr(answers, "_ENTRIES", held_at_once)
         found = overlap_scores(generations, references, COUNTED)
     expected = brute_cider(generations, references) | brute_bleu(generations, references)
     assert list(found) == list(expected)
@@ -208,7 +208,7 @@ def test_scores_find_their_places_in_many_blocks(meteor, monkeypatch):
     generations = [["yes", "", "no dog"], [], ["a cat", "yes"], ["yes"]]
     references = [["yes it is", "dog"], ["a"], ["the cat", "cat a", "yes"], ["yeah"]]
     expected = table(generations, references, lambda *pair: meteor.score([pair[0]], [pair[1]]).sentences[0])
-    monkeypatch.setattr(overlap_counts, "_ENTRIES", 2)
+    monkeypatch.setattr(answers, "_ENTRIES", 2)
     monkeypatch.setattr(consensus, "_PAIRS", 2)
     found = overlap_scores(generations, references, ["meteor"], meteor)["meteor1"]
     np.testing.assert_array_equal(found, expected)

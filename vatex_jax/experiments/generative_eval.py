@@ -9,19 +9,15 @@ In a notebook:
 A model's answers may be any texts, a different number a question; nothing but this file's functions is needed.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from vatex_jax.metrics import generations as reduction
+from vatex_jax.metrics.answers import check_lists
 from vatex_jax.metrics.consensus import METRICS, Scores, overlap_scores
+from vatex_jax.metrics.embedding import Encode, l2_and_cosine
 from vatex_jax.metrics.meteor import Meteor
-from vatex_jax.metrics.overlap_counts import check_lists
 from vatex_jax.text.treebank import detokenized
-
-Encode = Callable[[list[str]], np.ndarray]
-"""From sentences to vectors, a row a sentence."""
 
 
 def evaluate(
@@ -117,8 +113,6 @@ def _scores(
 ) -> Scores:
     found = overlap_scores(generations, references, metrics, running)
     for name, encode in (encoders or {}).items():
-        from vatex_jax.metrics.embedding import l2_and_cosine
-
         found |= {f"{name}_{kind}": table for kind, table in l2_and_cosine(generations, references, encode).items()}
     return found
 

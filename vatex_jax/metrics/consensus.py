@@ -32,8 +32,9 @@ from tqdm import tqdm
 
 from vatex_jax.errors import ConfigError
 from vatex_jax.metrics import meteor as meteor_program
+from vatex_jax.metrics.answers import Answers, blocks, code_answers
 from vatex_jax.metrics.bleu import bleu_from_statistics
-from vatex_jax.metrics.overlap_counts import Answers, blocks, closest_lengths, code_answers, ngram_counts
+from vatex_jax.metrics.overlap_counts import closest_lengths, ngram_counts
 
 METRICS = ("cider", "sbleu", "meteor")
 ORDERS = (1, 2, 3, 4)
@@ -127,13 +128,13 @@ def meteor(answers: Answers, program: meteor_program.Meteor | None) -> Scores:
     best[itself] = _meteor_of_pairs(program, texts, answers.text[itself], answers.text[itself])
     rest = np.flatnonzero(best < 1.0)
     keys = [
-        np.unique(_pair_keys(answers, rest[part], references, begins))
+        np.unique(answers.keys(rest[part], references, begins))
         for part, references, begins in answers.comparisons(rest)
     ]
     distinct = np.unique(np.concatenate([*keys, np.zeros(0, np.int64)]))
     scores = _meteor_of_pairs(program, texts, *np.divmod(distinct, len(texts)))
     for part, references, begins in answers.comparisons(rest):
-        at = np.searchsorted(distinct, _pair_keys(answers, rest[part], references, begins))
+        at = np.searchsorted(distinct, answers.keys(rest[part], references, begins))
         best[rest[part]] = np.maximum.reduceat(scores[at], begins)
     return {"meteor1": answers.table(best)}
 
@@ -201,17 +202,6 @@ def _is_reference(answers: Answers) -> np.ndarray:
     question = np.repeat(np.arange(len(answers)), np.diff(answers.starts))
     several = len(answers.texts)
     return np.isin(answers.question * several + answers.text, question * several + answers.references)
-
-
-def _pair_keys(
-    answers: Answers,
-    pairs: Int64[np.ndarray, "_"],
-    references: Int64[np.ndarray, "_"],
-    begins: Int64[np.ndarray, "_"],
-) -> Int64[np.ndarray, "_"]:
-    """A number for each comparison: the same for the same two texts, in any question."""
-    sizes = np.diff(np.append(begins, len(references)))
-    return np.repeat(answers.text[pairs], sizes) * len(answers.texts) + references
 
 
 def _for_meteor(answers: Answers) -> list[str]:

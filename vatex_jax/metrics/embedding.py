@@ -10,7 +10,7 @@ Left out, an unreadable generation would cost a model nothing. But a length is o
 distance, so where `Embedded.zero_generations` is more than a handful, only the cosine tells models apart.
 
 Dimension legend
-    n  questions      K  the most generations of a question      R  references of all questions, one after the other
+    n  questions      K  the most generations of a question
     m  distinct sentences      d  vector size      p  (generation, reference) pairs
 """
 
@@ -26,6 +26,7 @@ import scipy.sparse
 from jaxtyping import Float, Float32, Float64, Int64
 
 from vatex_jax.errors import DataError
+from vatex_jax.metrics.answers import NONE, Answers, code_answers
 from vatex_jax.text.sentences import spell_digits
 from vatex_jax.text.vectors import WordVectors
 from vatex_jax.text.vocabulary import Vocabulary
@@ -33,11 +34,8 @@ from vatex_jax.text.vocabulary import Vocabulary
 Encode = Callable[[list[str]], np.ndarray]
 """`encode(sentences) -> [m, d]`, floating point, a row a sentence."""
 
-NONE = -1
-
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
-_PAIRS = 1 << 20  # at a time: some arrays of 8 MB
 _NUMBERS = 1 << 19  # of vectors at a time: 4 MB an array, which the processor's cache nearly holds
 
 
@@ -46,26 +44,23 @@ class Embedded:
     """The answers of a file as vectors.
 
     Attributes:
-        vectors: of the distinct sentences.
-        generations: the sentence of each generation; `NONE` where it is empty or there is no such generation.
-        references: the sentence of each reference.
-        starts: n + 1 positions: where each question's references begin, and the end of the last's.
+        answers: as numbers.
+        vectors: of its distinct texts.
     """
 
+    answers: Answers
     vectors: Float[np.ndarray, "m d"]
-    generations: Int64[np.ndarray, "n K"]
-    references: Int64[np.ndarray, "R"]
-    starts: Int64[np.ndarray, "bounds"]
 
     @property
     def zero_generations(self) -> int:
         """Generations, of those that are not empty, with a vector of zeros."""
-        return int((~self.vectors.any(axis=1))[self.generations[self.generations != NONE]].sum())
+        pairs = self.answers.pair[self.answers.pair != NONE]
+        return int((~self.vectors.any(axis=1))[self.answers.text[pairs]].sum())
 
     @property
     def zero_references(self) -> int:
         """References with a vector of zeros, each as often as it stands."""
-        return int((~self.vectors.any(axis=1))[self.references].sum())
+        return int((~self.vectors.any(axis=1))[self.answers.references].sum())
 
 
 def embed_answers(
@@ -79,20 +74,10 @@ def embed_answers(
         encode: the encoder.
 
     Raises:
-        DataError: the lists differ in length, a question has no reference, or the encoder's vectors are not finite
-            numbers, a row a sentence.
+        DataError: as `answers.check_lists`, or the encoder's vectors are not finite numbers, a row a sentence.
     """
-    _check_lists(generations, references)
-    ids: dict[str, int] = {}
-    width = max(map(len, generations), default=0)
-    generated = np.full((len(generations), width), NONE, np.int64)
-    for row, texts in enumerate(generations):
-        generated[row, : len(texts)] = [ids.setdefault(text, len(ids)) if text.strip() else NONE for text in texts]
-    referred = [ids.setdefault(text, len(ids)) for texts in references for text in texts]
-    starts = np.cumsum([0, *map(len, references)], dtype=np.int64)
-    sentences = list(ids)
-    vectors = _checked(np.asarray(encode(sentences)), sentences) if sentences else np.zeros((0, 0), np.float32)
-    return Embedded(vectors, generated, np.array(referred, np.int64), starts)
+    answers = code_answers(generations, references)
+    return Embedded(answers, _checked(np.asarray(encode(answers.texts)), answers.texts))
 
 
 def embedding_distances(embedded: Embedded) -> dict[str, Float64[np.ndarray, "n K"]]:
@@ -101,20 +86,16 @@ def embedding_distances(embedded: Embedded) -> dict[str, Float64[np.ndarray, "n 
     NaN where there is no generation. Vectors are compared in float64; a pair that occurs often is compared once for
     every million pairs.
     """
-    rows, columns = np.nonzero(embedded.generations != NONE)
-    lengths = _lengths(embedded.vectors)
-    found = {name: np.full(embedded.generations.shape, np.nan) for name in ("l2", "cs")}
-    sizes = np.diff(embedded.starts)[rows]
-    for part in _blocks(sizes):
-        ids, size = embedded.generations[rows[part], columns[part]], sizes[part]
-        begins = np.cumsum(size) - size
-        places = np.arange(size.sum()) + np.repeat(embedded.starts[rows[part]] - begins, size)
-        pairs = np.repeat(ids, size) * len(lengths) + embedded.references[places]
-        distinct, inverse = np.unique(pairs, return_inverse=True)
+    answers, lengths = embedded.answers, _lengths(embedded.vectors)
+    found = {name: np.zeros(len(answers.text)) for name in ("l2", "cs")}
+    everyone = np.arange(len(answers.text))
+    for part, references, begins in answers.comparisons(everyone):
+        distinct, inverse = np.unique(answers.keys(everyone[part], references, begins), return_inverse=True)
         distances = _compare(embedded.vectors, lengths, *np.divmod(distinct, len(lengths)))
+        sizes = np.diff(np.append(begins, len(references)))
         for name, values in zip(("l2", "cs"), distances, strict=True):
-            found[name][rows[part], columns[part]] = np.add.reduceat(values[inverse], begins) / size
-    return found
+            found[name][part] = np.add.reduceat(values[inverse], begins) / sizes
+    return {name: answers.table(values) for name, values in found.items()}
 
 
 def l2_and_cosine(
@@ -190,17 +171,6 @@ def _bare(word: str) -> str:
     return word.replace("'", "").replace("\u2019", "").strip(string.punctuation)
 
 
-def _check_lists(generations: Sequence[Sequence[str]], references: Sequence[Sequence[str]]) -> None:
-    if len(generations) != len(references):
-        raise DataError(
-            f"embedding distances: generations of {len(generations)} questions, but references of {len(references)}; "
-            "give a list of each for every question."
-        )
-    for row, texts in enumerate(references):
-        if not len(texts):
-            raise DataError(f"embedding distances: question {row} (from 0) has no reference. Leave it out.")
-
-
 def _checked(vectors: np.ndarray, sentences: list[str]) -> np.ndarray:
     if vectors.ndim != 2 or len(vectors) != len(sentences) or vectors.dtype.kind != "f":
         raise DataError(
@@ -220,17 +190,6 @@ def _parts(vectors: np.ndarray, count: int | None = None) -> Iterator[slice]:
     step = max(1, _NUMBERS // max(1, vectors.shape[1]))
     count = len(vectors) if count is None else count
     return (slice(start, min(count, start + step)) for start in range(0, count, step))
-
-
-def _blocks(sizes: np.ndarray) -> Iterator[slice]:
-    """Slices of generations, in order, of at most `_PAIRS` pairs each, or one generation that has more."""
-    ends = np.cumsum(sizes)
-    first = 0
-    while first < len(sizes):
-        done = ends[first - 1] if first else 0
-        last = max(first + 1, int(np.searchsorted(ends, done + _PAIRS, side="right")))
-        yield slice(first, last)
-        first = last
 
 
 def _lengths(vectors: np.ndarray) -> Float64[np.ndarray, "m"]:

@@ -37,7 +37,7 @@ def test_ranks_that_are_no_permutation_are_not_written(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ({}, "must hold a list"),
+        ({}, "must hold a JSON list"),
         ([{"image_id": 1, "round_id": 1}], "record 1: must be an object with image_id, round_id and ranks"),
         ([{"image_id": "1", "round_id": 1, "ranks": [1, 2, 3]}], "field image_id: must be a whole number, not '1'"),
         ([{"image_id": 1, "round_id": 0, "ranks": [1, 2, 3]}], "field round_id: must be from 1 to 10, not 0"),
@@ -60,9 +60,18 @@ def test_malformed_generations_are_named(tmp_path):
     path.write_text(json.dumps([{"image_id": 1, "round_id": 10, "generations": []}]))
     with pytest.raises(DataError, match="from 0 to 9, not 10"):
         read_generations(path)
+    path.write_text(json.dumps([{"image_id": 1, "round_id": 10, "generations": []}]))
+    with pytest.raises(DataError, match="seem to count from 1: take 1 from each"):
+        read_generations(path)
+    path.write_text(json.dumps([{"image_id": 1, "round_id": 1, "generations": "yes"}]))
+    with pytest.raises(DataError, match="record 1, field generations: must be a list of texts, not 'yes'"):
+        read_generations(path)
+    path.write_text(json.dumps([{"image_id": 10**30, "round_id": 1, "generations": []}]))
+    with pytest.raises(DataError, match="record 1, field image_id: must be a whole number"):
+        read_generations(path)
     path.write_text(json.dumps([{"image_id": 1, "round_id": 1, "generations": ["a", None]}]))
     with pytest.raises(DataError, match="record 1, field generations: must be a list of texts"):
         read_generations(path)
     path.write_text("[")
-    with pytest.raises(DataError, match="cannot be read as JSON"):
+    with pytest.raises(DataError, match="the file ends in the middle"):
         read_generations(path)

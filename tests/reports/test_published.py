@@ -61,10 +61,33 @@ def test_table_2_of_visual_dialogue_has_variances_that_shares_can_have():
 
 
 def test_columns_are_metric_names_of_ours():
-    for table in ("vatex_table4", "vatex_table5", "vatex_table6_noun", "vatex_table6_verb"):
+    for table in ("vatex_table4", "vatex_table5", "vatex_table6_noun", "vatex_table6_verb", "visdial_table4",
+                  "visdial_table6", "visdial_table7"):  # fmt: skip
         for column in published.tables()[table]["columns"]:
             if column != "parameters_million":
                 results.check_metric_name(column)
+
+
+def test_table_4_holds_figures_of_tables_6_and_7():
+    four = published.tables()["visdial_table4"]
+    for row in four["rows"]:
+        sets, model = row.split("/")
+        other, name = {"H": "visdial_table6", "S": "visdial_table7"}[sets], f"{model}/k1/mean"
+        for column in four["columns"]:
+            figure = published.figure(other, "gamma/best" if model == "gamma" else name, column)
+            assert published.figure("visdial_table4", row, column) == figure
+
+
+def test_tables_6_and_7_have_bests_beyond_their_means_and_say_where_a_row_is_damaged():
+    for name in ("visdial_table6", "visdial_table7"):
+        table = published.tables()[name]
+        assert len(table["rows"]) == 71  # 6 models, three rows at four k, two at k = 1 but for one model; A_gt; Gamma
+        for row in (row for row in table["rows"] if row.endswith("/best")):
+            for column in table["columns"]:
+                best, mean = (published.figure(name, at, column) for at in (row, row.replace("/best", "/mean")))
+                assert best <= mean if column.endswith("_l2") else best >= mean
+    assert published.figure("visdial_table7", "gamma/std", "meteor1") is None
+    assert published.figure("visdial_table7", "gamma/std", "bert_l2") == 1.4082
 
 
 def test_what_the_paper_does_not_give_is_none_and_an_unknown_table_an_error():

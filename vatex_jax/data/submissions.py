@@ -1,4 +1,4 @@
-"""Files that others read and write: EvalAI's ranks of VisDial, and generated answers.
+"""Files that others read and write: EvalAI's ranks of VisDial, and generated answers; read plain or gzipped.
 
     ranks        [{"image_id", "round_id" (from 1), "ranks": [a permutation of 1..100]}]
     generations  [{"image_id", "round_id" (from 0), "generations": [str]}]
@@ -9,13 +9,16 @@
 import dataclasses
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from jaxtyping import Int
 
+from vatex_jax.data.json_files import shorten, show
+from vatex_jax.data.json_stream import JSONList
 from vatex_jax.errors import DataError
-from vatex_jax.files import read_json, write_json_whole
+from vatex_jax.files import write_json_whole
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,27 +99,25 @@ def read_generations(path: str | os.PathLike) -> Generations:
     records = _records(path, "generations", first_round=0)
     for number, (_, _, texts) in enumerate(records, start=1):
         if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-            raise DataError(f"{path}, record {number}, field generations: must be a list of texts.")
+            raise DataError(f"{path}, record {number}, field generations: must be a list of texts, not {shorten(texts)}.")
     return Generations(*_places(records), tuple(tuple(texts) for *_, texts in records))
 
 
 def _records(path: str | os.PathLike, field: str, first_round: int) -> list[tuple[int, int, Any]]:
     """(image, round from 0, value of the field) of each record; one of each image and round."""
-    content = read_json(path)
-    if not isinstance(content, list):
-        raise DataError(f"{path}: must hold a list of records.")
     found: dict[tuple[int, int], Any] = {}
-    for number, record in enumerate(content, start=1):
+    for number, record in enumerate(JSONList(Path(path)), start=1):
         where = f"{path}, record {number}"
         if not isinstance(record, dict) or not {"image_id", "round_id", field} <= record.keys():
             raise DataError(f"{where}: must be an object with image_id, round_id and {field}.")
         image, turn = record["image_id"], record["round_id"]
-        if type(image) is not int:
-            raise DataError(f"{where}, field image_id: must be a whole number, not {image!r}.")
+        if type(image) is not int or abs(image) >= 1 << 63:
+            raise DataError(f"{where}, field image_id: must be a whole number, not {show(image)}.")
         if type(turn) is not int or not first_round <= turn < first_round + 10:
             raise DataError(
-                f"{where}, field round_id: must be from {first_round} to {first_round + 9}, not {turn!r}: "
+                f"{where}, field round_id: must be from {first_round} to {first_round + 9}, not {show(turn)}: "
                 f"files of {field} count rounds from {first_round}."
+                + " Here they seem to count from 1: take 1 from each." * (turn == 10)
             )
         if (image, turn - first_round) in found:
             raise DataError(f"{where}: image {image}, round {turn} is there twice. Remove one.")

@@ -57,7 +57,13 @@ METRICS = {
         for end in ("low", "high")
     },
     "tied": "questions whose ground truth shares its score with other candidates",
-    "questions": "questions ranked",
+    "questions": "questions measured",
+    "scored": "generations of these with a score",
+    "empty": "generations without a word, left out",
+    "unscored": "questions without any generation to score, left out",
+    "fewer": "questions with fewer generations than k",
+    "set_size": "references a question",
+    "distinct": "distinct generations a question",
     "annotated": "questions with relevances",
     "undefined_ndcg": "of these, those without a relevant candidate, left out of ndcg",
     "cluster_correlation": "mean correlation of a candidate set's answers like the ground truth",
@@ -113,6 +119,8 @@ METRICS = {
 }
 SUFFIXES = ("mean", "k_std", "best", "data_std")
 _PREFIX = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
+_GENERATED = re.compile(r"k[1-9][0-9]*|A_gt|Gamma")
+"""A second prefix: how many generations a question count, or answers known to be right in their place."""
 
 PACKAGES = ("jax", "jaxlib", "flax", "optax", "orbax-checkpoint", "grain", "numpy", "tensorflow-datasets", "sacrebleu",
             "jieba")  # fmt: skip
@@ -155,12 +163,16 @@ def validate(result: Any, where: str = "result") -> None:
 def check_metric_name(name: Any, where: str = "metric") -> str:
     """Returns the name's entry in METRICS; a name reads `[prefix/]metric[/suffix]`, the suffix one of SUFFIXES.
 
+    The revised evaluation has two prefixes, `H/k15/cider1/mean`: the reference sets, and the generations that count.
+
     Raises:
       DataError: where the name is none of ours, with the nearest that is.
     """
     parts = name.split("/") if isinstance(name, str) else []
     if len(parts) > 1 and parts[-1] in SUFFIXES:
         parts = parts[:-1]
+    if len(parts) == 3 and _GENERATED.fullmatch(parts[1]):
+        parts = [parts[0], parts[2]]
     if len(parts) == 2 and _PREFIX.fullmatch(parts[0]):
         parts = parts[1:]
     if len(parts) == 1 and parts[0] in METRICS:

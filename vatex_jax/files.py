@@ -68,11 +68,17 @@ def write_json_lines_whole(path: str | os.PathLike, records: Iterable[object]) -
 
     Line separators that JSON allows within strings, but at which `str.splitlines` cuts, are escaped.
     """
-    lines = (json.dumps(record, ensure_ascii=False, allow_nan=False).translate(_SEPARATORS) for record in records)
-    write_text_whole(path, "".join(f"{line}\n" for line in lines))
+    write_bytes_whole(path, b"".join(_json_line(record) for record in records))
 
 
-_SEPARATORS = {separator: f"\\u{separator:04x}" for separator in (0x85, 0x2028, 0x2029)}
+def _json_line(record: object) -> bytes:
+    line = json_bytes(record)
+    for separator, escaped in _SEPARATORS.items():
+        line = line.replace(separator, escaped)
+    return line + b"\n"
+
+
+_SEPARATORS = {chr(code).encode(): f"\\u{code:04x}".encode() for code in (0x85, 0x2028, 0x2029)}
 
 
 def _umask() -> int:

@@ -71,15 +71,41 @@ def test_a_fault_is_named_and_nothing_is_written(changes, message, tmp_path, mak
 
 
 @pytest.mark.parametrize(
-    "name", ["bleu4", "en/bleu4", "H/mrr", "S/cider1/mean", "bert_cs/data_std", "25/noun_recovery", "bleu4_low",
-             "H/k15/cider1/mean", "S/Gamma/bert_l2/best", "refs/A_gt/sbleu4/data_std", "S/k1/empty"]
+    "name",
+    [
+        "bleu4",
+        "en/bleu4",
+        "H/mrr",
+        "S/cider1/mean",
+        "bert_cs/data_std",
+        "25/noun_recovery",
+        "bleu4_low",
+        "H/k15/cider1/mean",
+        "S/Gamma/bert_l2/best",
+        "refs/A_gt/sbleu4/data_std",
+        "S/k1/empty",
+    ],
 )
 def test_names_of_the_contract(name):
     assert results.check_metric_name(name)
 
 
 @pytest.mark.parametrize(
-    "name", ["", "bleu", "bleu5", "en/", "/bleu4", "en/zh/bleu4", "H/k0/bleu4", "k1/H/bleu4", "bleu4/worst", "mean", 4, "BLEU4"]
+    "name",
+    [
+        "",
+        "bleu",
+        "bleu5",
+        "en/",
+        "/bleu4",
+        "en/zh/bleu4",
+        "H/k0/bleu4",
+        "k1/H/bleu4",
+        "bleu4/worst",
+        "mean",
+        4,
+        "BLEU4",
+    ],
 )
 def test_other_names_are_refused(name):
     with pytest.raises(DataError, match="is no metric"):

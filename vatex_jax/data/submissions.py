@@ -99,7 +99,9 @@ def read_generations(path: str | os.PathLike) -> Generations:
     records = _records(path, "generations", first_round=0)
     for number, (_, _, texts) in enumerate(records, start=1):
         if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-            raise DataError(f"{path}, record {number}, field generations: must be a list of texts, not {shorten(texts)}.")
+            raise DataError(
+                f"{path}, record {number}, field generations: must be a list of texts, not {shorten(texts)}."
+            )
     return Generations(*_places(records), tuple(tuple(texts) for *_, texts in records))
 
 
@@ -117,7 +119,8 @@ def _records(path: str | os.PathLike, field: str, first_round: int) -> list[tupl
             raise DataError(
                 f"{where}, field round_id: must be from {first_round} to {first_round + 9}, not {show(turn)}: "
                 f"files of {field} count rounds from {first_round}."
-                + " Here they seem to count from 1: take 1 from each." * (turn == 10)
+                + " Here they seem to count from 1: take 1 from each."
+                * (turn == 10)
             )
         if (image, turn - first_round) in found:
             raise DataError(f"{where}: image {image}, round {turn} is there twice. Remove one.")

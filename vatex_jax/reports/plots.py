@@ -22,7 +22,7 @@ from vatex_jax.errors import DataError
 from vatex_jax.files import write_bytes_whole
 from vatex_jax.reports.cells import Block, Table, kind, mean_and_half_width
 
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00")  # told apart also by colour-blind readers
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00")  # told apart also by colour-blind readers
 
 
 def training_curves(metrics_file: str | os.PathLike, path: str | os.PathLike, note: str = "") -> None:
@@ -152,7 +152,7 @@ def rank_histogram(shares: Float[np.ndarray, "c"], path: str | os.PathLike, note
     """
     with figure_axes(path, width=7.0, height=3.6, columns=1, note=note) as (axis,):
         places = np.arange(1, len(shares) + 1)
-        axis.bar(places, 100.0 * shares, width=1.0, color=_COLOURS[0])
+        axis.bar(places, 100.0 * shares, width=1.0, color=COLOURS[0])
         axis.axhline(100.0 / len(shares), color="black", linestyle=":", linewidth=1, label="chance")
         axis.set(xlabel="rank of the ground truth", ylabel="questions, %", xlim=(0.5, len(shares) + 0.5))
         axis.legend()
@@ -175,9 +175,9 @@ def _bars(axis: Any, labels: list[str], groups: list[str], cells: list[list[tupl
 
 @contextmanager
 def figure_axes(
-    path: str | os.PathLike, width: float, height: float, columns: int, note: str = ""
+    path: str | os.PathLike, width: float, height: float, columns: int, note: str = "", rows: int = 1
 ) -> Iterator[list[Any]]:
-    """Yields the axes of a new figure of so many inches, and writes it to `path`, whole, at the end.
+    """Yields the axes of a new figure of so many inches, row by row, and writes it to `path`, whole, at the end.
 
     `note` stands small at the top: the data a picture shows, since pictures leave the folders that say it.
     """
@@ -191,7 +191,7 @@ def figure_axes(
         FigureCanvasAgg(figure)
         if note:
             figure.suptitle(literal(note), fontsize=8, color="#707070")
-        yield list(figure.subplots(1, columns, squeeze=False)[0])
+        yield list(figure.subplots(rows, columns, squeeze=False).flat)
         picture = io.BytesIO()
         figure.savefig(picture, format="png", dpi=150)
     write_bytes_whole(path, picture.getvalue())
@@ -214,4 +214,4 @@ def literal(text: str) -> str:
 
 def _cycle() -> Iterator[str]:
     while True:
-        yield from _COLOURS
+        yield from COLOURS

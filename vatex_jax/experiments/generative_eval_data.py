@@ -115,10 +115,19 @@ def read_files(generations: str, references: str, report: Report) -> Inputs:
         if not sets:
             raise DataError(f"{path}: holds no reference sets.")
         questions.append(join(name, said, sets, (str(generations), str(path)), report))
+        if len(sets) >= _FEW and all(one.round > 0 for one in sets) and not _manifest(path):
+            report(f"note: no set of {path} is of round 0. Rounds count from 0: if they count from 1 there, every "
+                   "question is beside the answers of the next one.")  # fmt: skip
     dataset = _dataset_of_files(files, questions)
-    about = {"model/generations": Path(generations).name}
-    about |= {f"{name}/references": _method(path) or path.name for name, path in files.items()}
-    return Inputs(dataset, tuple(questions), said, None, 0, about)
+    return Inputs(dataset, tuple(questions), said, None, 0, about_files(generations, files))
+
+
+def about_files(generations: str, references: Mapping[str, Path]) -> dict[str, str]:
+    """What a signature says of files: their names, and what tells other files of the same names apart."""
+    told = {"model/generations": Path(generations)} | {
+        f"model/references {name}": path for name, path in references.items()
+    }
+    return {name: f"{path.name}, sha256 {release.sha256(path)[:16]}" for name, path in told.items()}
 
 
 def reference_files(references: str) -> dict[str, Path]:
@@ -158,7 +167,7 @@ def join(
         name: of the sets.
         generations, sets: each image and round at most once; sets may be of a part of the questions.
         files: what errors call the two.
-        report: told how many generations have no set, and where rounds may be counted from 1 all the same.
+        report: told how many generations have no set.
 
     Raises:
         DataError: a set has no generations; with the first of them, and why that may be.
@@ -178,9 +187,6 @@ def join(
     if others:
         report(f"{name}: {len(wanted):,} reference sets; {others:,} of {len(places):,} questions with generations have "
                "none and are left out")  # fmt: skip
-    if len(wanted) >= _FEW and all(turn > 0 for _, turn in wanted):
-        report(f"note: no set of {files[1]} is of round 0. Rounds count from 0: if they count from 1 there, every "
-               "question is beside the answers of the next one.")  # fmt: skip
     texts = tuple(generations.texts[places[key]] for key in wanted)
     return Questions(name, tuple(sets), texts, others)
 

@@ -14,7 +14,14 @@ from vatex_jax.errors import ConfigError
 from vatex_jax.experiments import cca
 from vatex_jax.experiments import generative_eval_outputs as outputs
 from vatex_jax.experiments.cca_data import LEARNED, check_vectors, open_inputs
-from vatex_jax.experiments.generative_eval_data import Inputs, Report, of_data_set, read_files, reference_files
+from vatex_jax.experiments.generative_eval_data import (
+    Inputs,
+    Report,
+    about_files,
+    of_data_set,
+    read_files,
+    reference_files,
+)
 from vatex_jax.experiments.workdir import locked, open_workdir
 from vatex_jax.metrics.consensus import METRICS
 from vatex_jax.reports import results
@@ -67,6 +74,12 @@ def load(config: ml_collections.ConfigDict, report: Report) -> Inputs:
     if config.generations:
         return read_files(config.generations, config.references, report)
     return of_data_set(config, report)
+
+
+def is_of_files(config: ml_collections.ConfigDict, result: dict[str, Any]) -> bool:
+    """Whether a result is of the files that are named, as they are now."""
+    told = about_files(config.generations, reference_files(config.references))
+    return {name: result["signature"].get(name) for name in told} == told
 
 
 def name_of(config: ml_collections.ConfigDict) -> str:

@@ -14,7 +14,7 @@ from vatex_jax.data.sources import current_version
 from vatex_jax.errors import ConfigError, VatexError
 from vatex_jax.experiments import EXPERIMENTS
 from vatex_jax.experiments.workdir import differences
-from vatex_jax.reports import caption_sheet, cells, results, tables
+from vatex_jax.reports import caption_sheet, cells, generation_curves, question_scores, results, tables
 from vatex_jax.reports.item_statistics import KINDS
 
 MODES = ("train_and_evaluate", "describe")
@@ -55,10 +55,16 @@ def run(config: ml_collections.ConfigDict, workdir: Path, mode: str, overwrite: 
     if missing and result is None:
         return None
     table = tables.TABLES[config.table]
-    found = cells.blocks(table, cells.load_runs([kept / name for name, _ in runs]))
+    there = cells.load_runs([kept / name for name, _ in runs])
+    table = table.fitted(there)
+    found = cells.blocks(table, there)
     print("\n" + tables.render(table, found, "text"))
     if table.sheet:
         _draw_sheet(runs, workdir)
+    if table.curves:
+        path = workdir / "figures" / "generations.png"
+        generation_curves.draw_runs([run.result for run in there], path)
+        print(f"\nEach metric against k is in {path}")
     return None
 
 
@@ -70,7 +76,7 @@ def kept_folder(config: ml_collections.ConfigDict, workdir: Path) -> Path:
     """
     if config.results_dir:
         return Path(config.results_dir)
-    bundled = config.run.data.name.partition("/")[0].endswith("_sim")
+    bundled = config.run.data.name.partition("/")[0].endswith("_sim") and not _models(config)
     return Path("results", config.get("results_of", config.table)) if bundled else workdir
 
 
@@ -127,7 +133,7 @@ def planned(config: ml_collections.ConfigDict) -> Iterator[tuple[str, ml_collect
     """(name, configuration) of each run, seed by seed, so that a table cut short holds whole seeds."""
     for seed in config.seeds:
         for direction in config.get("directions", ("",)):
-            for variant, changes in config.rows.items():
+            for variant, changes in (_models(config) or config.rows).items():
                 one = config.run.copy_and_resolve_references()
                 one.update(changes)
                 one.variant, one.seed = variant, seed
@@ -135,8 +141,25 @@ def planned(config: ml_collections.ConfigDict) -> Iterator[tuple[str, ml_collect
                     one.direction = direction
                 if "vocabulary_size" in config:
                     one.vocabulary_size = config.vocabulary_size
-                data = one.data.name.replace("/", "-")
+                data = "files" if _models(config) else one.data.name.replace("/", "-")
                 yield f"{data}/{direction}{'-' if direction else ''}{variant}-seed{seed}", one
+
+
+def _models(config: ml_collections.ConfigDict) -> dict[str, dict[str, str]]:
+    """Rows of a table of other people's models: `config.models` is NAME=FILE,NAME=FILE, files of generations.
+
+    Raises:
+        ConfigError: a part has no name or no file, or two have one name.
+    """
+    found: dict[str, dict[str, str]] = {}
+    for part in filter(None, config.get("models", "").split(",")):
+        name, _, path = part.strip().partition("=")
+        if not name or not path or name in found:
+            raise ConfigError(
+                f"config.models: {part!r} must be NAME=FILE, each name once: a model and its generations."
+            )
+        found[name] = {"generations": path}
+    return found
 
 
 def is_done(folder: Path, config: ml_collections.ConfigDict) -> bool:
@@ -152,6 +175,9 @@ def is_done(folder: Path, config: ml_collections.ConfigDict) -> bool:
     differing = differences(there["config"], config)
     if differing:
         raise ConfigError(f"{path} is the result of another configuration:\n{differing}\n{OTHER_FOLDER}")
+    of_files = getattr(importlib.import_module(EXPERIMENTS[config.experiment]), "is_of_files", None)
+    if of_files is not None and config.generations:
+        return of_files(config, there)
     version = current_version(config.data.name)
     if there["dataset"]["version"] != version:
         raise ConfigError(
@@ -178,7 +204,11 @@ def _keep(folder: Path, kept: Path) -> None:
     if folder == kept:
         return
     kept.mkdir(parents=True, exist_ok=True)
-    for name in (*(kind.file for kind in KINDS), results.FILE_NAME):  # the result last: it says that the run is done
+    for name in (
+        *(kind.file for kind in KINDS),
+        question_scores.FILE,
+        results.FILE_NAME,
+    ):  # the result last: it says that the run is done
         if (folder / name).exists():
             shutil.copyfile(folder / name, kept / f".{name}.partial")
             (kept / f".{name}.partial").replace(kept / name)

@@ -79,7 +79,7 @@ def write(path: Path, sets: Iterable[ReferenceSet], about: dict[str, Any], total
     manifest = {
         "format": FORMAT,
         "file": path.name,
-        "sha256": _sha256(path),
+        "sha256": sha256(path),
         "sets": count,
         "answers": answers,
         **about,
@@ -199,13 +199,14 @@ def _check_manifest(path: Path, count: int) -> None:
     told = manifest.get("sets") if isinstance(manifest, dict) else None
     if told != count:
         raise DataError(f"{path}: holds {count} sets, but {beside.name} tells of {told}; fetch or write both again.")
-    if manifest.get("sha256") != _sha256(path):
+    if manifest.get("sha256") != sha256(path):
         raise DataError(
             f"{path}: is not the file {beside.name} tells of (its hash differs); fetch or write both again."
         )
 
 
-def _sha256(path: Path) -> str:
+def sha256(path: Path) -> str:
+    """Of a file's bytes."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

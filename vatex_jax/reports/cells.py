@@ -1,9 +1,9 @@
 """From a folder of results.json files to the cells of a table: one block a data set, one run a seed in each cell."""
 
-import dataclasses
 import json
 import math
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,9 @@ class Row:
     optional row is shown only where something was run. `baseline` is the label of the row that it is compared with,
     the table's where empty. `kindred` is the paper's row of the same model on other inputs: its figures are told below
     the table, never beside ours.
+
+    Rows of the revised evaluation have `generated` and `statistic`: of `H/k5/cider1/mean` a row of `k5` and `mean` has
+    the metric `H/cider1`. What is the same in every model's run is `shared`: of each seed the first run's is shown.
     """
 
     label: str
@@ -42,6 +45,9 @@ class Row:
     baseline: str = ""
     kindred: str | None = None
     prefix: str = ""
+    generated: str = ""
+    statistic: str = ""
+    shared: bool = False
 
 
 @dataclass(frozen=True)
@@ -49,7 +55,8 @@ class Column:
     """A column: as Row, with the metric it shows, and how many decimals of it.
 
     Results may lack the metric of an optional column; those of another are an error then. Where `compared` is False,
-    rows are not compared by it: more or less is neither better nor worse.
+    rows are not compared by it: more or less is neither better nor worse. A `sparse` column is left out where no row
+    has a figure of ours.
     """
 
     label: str
@@ -59,6 +66,7 @@ class Column:
     places: int = 2
     optional: bool = False
     compared: bool = True
+    sparse: bool = False
 
 
 @dataclass(frozen=True)
@@ -73,6 +81,8 @@ class Table:
         several models, one a language, counts them all.
       sheet: whether the runs' captions are drawn side by side.
       source: the data behind the paper's figures.
+      of_runs: makes the table of the runs there are, where its rows are not known beforehand.
+      curves: whether each metric is drawn against the number of generations.
     """
 
     title: str
@@ -84,6 +94,12 @@ class Table:
     parameters: str = ""
     sheet: bool = False
     source: str = "VaTeX"
+    of_runs: Callable[["Sequence[Run]"], "Table"] | None = None
+    curves: bool = False
+
+    def fitted(self, runs: "Sequence[Run]") -> "Table":
+        """The table with the rows that these runs fill."""
+        return self if self.of_runs is None else self.of_runs(runs)
 
     @property
     def base(self) -> Row:
@@ -106,25 +122,29 @@ class Table:
 
 @dataclass(frozen=True)
 class Run:
-    """A result and the folder it lies in."""
+    """A result and the folder it lies in; of a row with `generated` and `statistic` these too."""
 
     folder: Path
     result: dict[str, Any]
+    generated: str = ""
+    statistic: str = ""
 
     @property
     def seed(self) -> int:
         return self.result["seed"]
 
-    def under(self, prefix: str) -> "Run":
-        """The run with the metrics of one prefix alone, under their bare names."""
-        if not prefix:
+    def of_row(self, row: Row) -> "Run":
+        """The run with the metrics of one row alone, under the names its columns have."""
+        if not row.prefix and not row.generated:
             return self
-        own = {
-            name.removeprefix(prefix): value
-            for name, value in self.result["metrics"].items()
-            if name.startswith(prefix)
-        }
-        return dataclasses.replace(self, result={**self.result, "metrics": own})
+        own, end = {}, f"/{row.statistic}"
+        for name, value in self.result["metrics"].items():
+            sets, _, rest = name.partition(f"/{row.generated}/")
+            if row.generated and rest.endswith(end):
+                own[f"{sets}/{rest.removesuffix(end)}"] = value
+            elif not row.generated and name.startswith(row.prefix):
+                own[name.removeprefix(row.prefix)] = value
+        return Run(self.folder, {**self.result, "metrics": own}, row.generated, row.statistic)
 
 
 @dataclass(frozen=True)
@@ -189,14 +209,16 @@ def blocks(table: Table, runs: Sequence[Run]) -> list[Block]:
             continue
         key = tuple(run.result["dataset"][field] for field in _DATASET_KEY)
         for row in table.rows:
-            own = run.under(row.prefix)
+            own = run.of_row(row)
             if not own.result["metrics"]:
                 continue
             for column in table.columns:
                 lacks = column.optional and column.metric not in own.result["metrics"]
                 if not lacks and _matches(run.result, {**row.where, **column.where}):
                     datasets.setdefault(key, run.result["dataset"])
-                    placed.setdefault(key, {}).setdefault((row.label, column.label), []).append(own)
+                    cell = placed.setdefault(key, {}).setdefault((row.label, column.label), [])
+                    if not row.shared or all(other.seed != own.seed for other in cell):
+                        cell.append(own)
     order = sorted(datasets, key=lambda key: (key[4], key[5], key[:4]))
     return [_block(table, datasets[key], placed[key]) for key in order]
 
@@ -207,12 +229,27 @@ def shown_rows(table: Table, block: Block) -> list[Row]:
             if not row.optional or any(block.cells[row.label, column.label] for column in table.columns)]  # fmt: skip
 
 
+def shown_columns(table: Table, block: Block) -> list[Column]:
+    """The columns of a table that a block shows: of those with `sparse` the filled ones."""
+    return [column for column in table.columns
+            if not column.sparse or any(block.cells[row.label, column.label] for row in table.rows)]  # fmt: skip
+
+
 def of_metric(signature: dict[str, str], metric: str) -> dict[str, str]:
     """What a signature says of a metric: of entries by language those of its own (`en/cider`), and the common ones."""
     prefix = f"{metric.partition('/')[0]}/"
     own = {name.removeprefix(prefix): text for name, text in signature.items() if name.startswith(prefix)}
     common = {name: text for name, text in signature.items() if "/" not in name}
+    if match := _GENERATED.fullmatch(metric.rpartition("/")[2]):  # other metrics' entries may be lacking in other runs
+        family = match[1] or match[2] or match[3]
+        common = {name: text for name, text in common.items() if name == family or name not in _FAMILIES}
+        own = {name: text for name, text in own.items() if name != "document_frequencies" or family == "cider"}
     return common | own
+
+
+_FAMILIES = ("cider", "sbleu", "meteor", "bert", "fasttext")
+_GENERATED = re.compile(r"(cider|sbleu)[1-4]|(meteor)1|(bert|fasttext)_(?:l2|cs)")
+"""Metrics of the revised evaluation, and the entries of signatures that are about some of them alone."""
 
 
 def is_row_of(row: Row, result: dict[str, Any]) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from vatex_jax.metrics.significance import paired_bootstrap, paired_t, t_interval
+from vatex_jax.reports import question_scores
 from vatex_jax.reports.cells import Run, scores
 from vatex_jax.reports.item_statistics import kind_of, paired
 
@@ -28,6 +29,11 @@ def compare(rows_a: Sequence[Run], rows_b: Sequence[Run], metric: str = "bleu4")
 
 
 def _over_items(a: Sequence[Run], b: Sequence[Run], metric: str) -> dict[str, float]:
+    if a[0].generated:
+        if (a[0].generated, a[0].statistic) != (b[0].generated, b[0].statistic):
+            return {}
+        folders = ([run.folder for run in rows] for rows in (a, b))
+        return question_scores.compare(*folders, *metric.split("/"), a[0].generated, a[0].statistic)
     kind, runs = kind_of(metric), [*a, *b]
     arrays = [] if kind is None else [kind.read(run.folder) for run in runs]
     if not arrays or any(array is None for array in arrays):

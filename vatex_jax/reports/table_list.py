@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from vatex_jax.reports.cells import Column, Row, Table, Where
+from vatex_jax.reports.generation_tables import table4, table6, table7
 
 TABLES = {
     "vatex_table5": Table(
@@ -196,3 +197,4 @@ _TABLE_10 = [
 TABLES["visdial_table10"] = _visdial_sets("visdial_table10", _TABLE_10, 7)
 # The paper's two rows, and those its claims compare Sigma with.
 TABLES["visdial_table1"] = _visdial_sets("visdial_table1", ["H", _MAIN_SET, "S/aq/gt_others", "M/aq_star/gt_others"], 4)
+TABLES |= {"visdial_table4": table4(), "visdial_table6": table6(), "visdial_table7": table7()}

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from vatex_jax.errors import DataError, VatexError
 from vatex_jax.metrics.bleu import format_signature
-from vatex_jax.reports import published
+from vatex_jax.reports import published, question_scores
 from vatex_jax.reports.cells import (
     Block,
     Column,
@@ -29,6 +29,7 @@ from vatex_jax.reports.cells import (
     mean_and_half_width,
     of_metric,
     parameters,
+    shown_columns,
     shown_rows,
     signatures,
 )
@@ -60,7 +61,7 @@ def main_grid(table: Table, block: Block) -> tuple[list[str], list[list[str]]]:
         header += ["parameters: ours", f"parameters: paper ({table.source})"]
         for row, line in zip(shown, rows, strict=True):
             line += _parameter_texts(table, block, row)
-    for column in table.columns:
+    for column in shown_columns(table, block):
         header += [f"{column.label}: ours", f"{column.label}: paper ({table.source})"]
         for row, line in zip(shown, rows, strict=True):
             line += [_cell_text(block, row, column), _paper_text(table.paper(row, column), column.places)]
@@ -76,7 +77,7 @@ def side_by_side(header: list[str], rows: list[list[str]]) -> Iterator[tuple[lis
 
 def gap_grid(table: Table, block: Block) -> tuple[list[str], list[list[str]]]:
     """Returns header and rows comparing every row with its baseline, where both have seeds in common."""
-    items = next((kind.items for column in table.columns if (kind := kind_of(column.metric))), "items")
+    items = next((kind.items for column in table.columns if (kind := kind_of(column.metric))), question_scores.ITEMS)
     header = ["", "from", "column", "difference", "95% over seeds", "p (paired t)", "% of it", f"95% over {items}"]
     header += ["p (bootstrap)", "seeds", f"paper ({table.source})"]
     rows = []
@@ -104,7 +105,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     table = TABLES[chosen.table]
     try:
-        found = blocks(table, load_runs(chosen.folders))
+        runs = load_runs(chosen.folders)
+        table = table.fitted(runs)
+        found = blocks(table, runs)
         if not found:
             where = ", ".join(map(str, chosen.folders))
             raise DataError(

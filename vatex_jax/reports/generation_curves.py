@@ -55,7 +55,7 @@ def curves(metrics: Mapping[str, float]) -> dict[str, dict[str, Curve]]:
     def curve(sets: str, metric: str) -> Curve:
         places = sorted(ks[sets][metric])
         columns = (
-            tuple(metrics.get(f"{sets}/k{k}/{metric}/{name}", math.nan) for k in places)
+            tuple(float(metrics.get(f"{sets}/k{k}/{metric}/{name}", math.nan)) for k in places)
             for name in ("mean", "k_std", "best")
         )
         return Curve(tuple(places), *columns)

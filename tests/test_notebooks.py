@@ -48,7 +48,7 @@ def as_script(source: str) -> str:
 
 
 def test_there_are_notebooks():
-    assert {path.stem for path in NOTEBOOKS} == {"quickstart", "table5", "attention"}
+    assert {path.stem for path in NOTEBOOKS} == {"quickstart", "table5", "attention", "generative_eval"}
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -64,7 +64,7 @@ def test_every_cell_runs_in_order(tmp_path):
     for name in ("run_experiment.py", "configs", "tfds_builders", "vatex_jax", "results", "notebooks"):
         (tmp_path / name).symlink_to(ROOT / name)
     environment = os.environ | {"VATEX_JAX_DATA": str(tmp_path / "data"), "PYTHONPATH": str(tmp_path)}
-    for stem in ("quickstart", "table5", "attention"):
+    for stem in ("quickstart", "table5", "attention", "generative_eval"):
         script = DISPLAY + "\n".join(as_script(source) for source in cells(ROOT / "notebooks" / f"{stem}.ipynb"))
         done = subprocess.run(
             [sys.executable, "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True

@@ -19,6 +19,8 @@ from vatex_jax.experiments import generative_eval_run, table
 from vatex_jax.experiments.generative_eval import evaluate
 from vatex_jax.experiments.generative_eval_data import join, of_data_set, reference_files
 from vatex_jax.experiments.generative_eval_outputs import remembering
+from vatex_jax.metrics.embedding import l2_and_cosine
+from vatex_jax.models.bert import load_bert
 from vatex_jax.reference_sets import release
 from vatex_jax.reports import cells, generation_curves, question_scores, results, tables
 
@@ -365,3 +367,20 @@ def test_describe_needs_no_data(capsys):
     assert "[bert]" in said
     with pytest.raises(ConfigError, match="mode=predict has no meaning"):
         generative_eval_run.run(configs.get_config(), Path("nowhere"), "predict")
+
+
+def test_a_bert_adds_its_columns_and_says_which_it_is(files, tmp_path, small_bert, capsys):
+    config = on_files(*files, metrics=())
+    config.bert = str(small_bert.write(tmp_path / "bert"))
+    result = generative_eval_run.run(config, tmp_path / "run", "train_and_evaluate")
+    layers = small_bert.CONFIG["num_hidden_layers"]
+    assert result["signature"]["bert"].startswith(f"{layers} layers of {small_bert.CONFIG['hidden_size']}, ")
+    expected = l2_and_cosine([SAID[2][2][:1], SAID[1][2], SAID[0][2][:1]], [one.references for one in SETS],
+                             load_bert(config.bert))  # fmt: skip
+    assert result["metrics"]["H/k1/bert_l2/mean"] == pytest.approx(expected["l2"].mean(), abs=1e-5)
+    assert result["metrics"]["H/k1/bert_cs/mean"] == pytest.approx(expected["cs"].mean(), abs=1e-5)
+    assert "no BERT" not in capsys.readouterr().out
+    runs = cells.load_runs([tmp_path / "run"])
+    six = tables.TABLES["visdial_table6"].fitted(runs)
+    (block,) = cells.blocks(six, runs)
+    assert [column.label for column in cells.shown_columns(six, block)] == ["another BERT L2", "another BERT CS"]

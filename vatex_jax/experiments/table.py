@@ -62,9 +62,7 @@ def run(config: ml_collections.ConfigDict, workdir: Path, mode: str, overwrite: 
     if table.sheet:
         _draw_sheet(runs, workdir)
     if table.curves:
-        path = workdir / "figures" / "generations.png"
-        generation_curves.draw_runs([run.result for run in there], path)
-        print(f"\nEach metric against k is in {path}")
+        _draw_curves(there, workdir)
     return None
 
 
@@ -198,6 +196,13 @@ def _draw_sheet(runs: Sequence[tuple[str, ml_collections.ConfigDict]], workdir: 
         note = caption_sheet.origin_of(next(iter(there.values())).parent)
         caption_sheet.draw_sheet(there, path, note=note)
         print(f"\nCaptions of seed {seed} side by side are in {path}")
+
+
+def _draw_curves(runs: Sequence[cells.Run], workdir: Path) -> None:
+    """Each metric against the number of generations."""
+    path = workdir / "figures" / "generations.png"
+    generation_curves.draw_runs([run.result for run in runs], path)
+    print(f"\nEach metric against k is in {path}")
 
 
 def _keep(folder: Path, kept: Path) -> None:

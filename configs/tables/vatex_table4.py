@@ -30,7 +30,7 @@ def get_config(spec: str = "") -> ml_collections.ConfigDict:
     config.run.decode.samples = 0
     if not spec:
         config.run.precision = "bfloat16"  # a third faster where the processor has such products, and no worse
-        # In an eighth pass Base would train all it has, the shared rows their private part alone.
+        # In a sixth pass Base would train all it has, the shared rows their private part alone.
         config.run.train.finetune_private = False
         config.run.train.eval_every = 1_000_000  # at the end alone: nothing goes by what validation says before
     config.vocabulary_size = config.run.vocabulary_size  # for --mode=describe

@@ -50,7 +50,7 @@ class Recording(Meteor):
         self.asked, self._score = [], score
 
     def sentences(self, hypotheses, references):
-        self.asked += [(text, one) for text, (one,) in zip(hypotheses, references, strict=True)]
+        self.asked += [(text, one) for text, several in zip(hypotheses, references, strict=True) for one in several]
         return np.full(len(hypotheses), self._score)
 
 
@@ -204,12 +204,22 @@ def test_each_pair_is_asked_for_once_and_none_beside_a_perfect_one():
     ]  # fmt: skip
 
 
+def test_a_pair_met_again_is_asked_for_once_and_its_score_reaches_both_questions(meteor):
+    generations = [["a cat", "no dog"], ["a cat"], ["no dog"]]
+    references = [["the cat", "dogs", "cats"], ["two dogs", "the cat"], ["a dog", "a dog"]]
+    program = Recording(0.5)
+    overlap_scores(generations, references, ["meteor"], program)
+    assert len(program.asked) == len(set(program.asked)) == 8
+    expected = table(generations, references, lambda *pair: meteor.score([pair[0]], [pair[1]]).sentences[0])
+    np.testing.assert_array_equal(overlap_scores(generations, references, ["meteor"], meteor)["meteor1"], expected)
+
+
 def test_scores_find_their_places_in_many_blocks(meteor, monkeypatch):
     generations = [["yes", "", "no dog"], [], ["a cat", "yes"], ["yes"]]
     references = [["yes it is", "dog"], ["a"], ["the cat", "cat a", "yes"], ["yeah"]]
     expected = table(generations, references, lambda *pair: meteor.score([pair[0]], [pair[1]]).sentences[0])
     monkeypatch.setattr(answers, "_ENTRIES", 2)
-    monkeypatch.setattr(consensus, "_PAIRS", 2)
+    monkeypatch.setattr(consensus, "_SENTENCES", 2)
     found = overlap_scores(generations, references, ["meteor"], meteor)["meteor1"]
     np.testing.assert_array_equal(found, expected)
 

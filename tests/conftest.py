@@ -2,6 +2,7 @@
 
 import atexit
 import copy
+import importlib.util
 import os
 import shutil
 import tempfile
@@ -51,6 +52,17 @@ def real_data() -> Path:
     if not folder:
         pytest.skip("VATEX_JAX_REAL_DATA is not set")
     return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def small_bert():
+    """`write(folder)`, `tensors()`, `ids(*pieces)`, `forward(tensors, config, ids)` of models/small_bert.py."""
+    for package in ("safetensors", "tokenizers"):
+        pytest.importorskip(package, reason=f"{package}, of extra [bert], is not installed")
+    spec = importlib.util.spec_from_file_location("small_bert", Path(__file__).parent / "models" / "small_bert.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture

@@ -31,11 +31,3 @@ def small():
 def captions():
     """`model(**fields)`, `parameters(model)`, `batch()` of small_captioner.py, and its NumPy reference."""
     return load(HERE / "small_captioner.py")
-
-
-@pytest.fixture(scope="session")
-def small_bert():
-    """`write(folder)`, `tensors()`, `ids(*pieces)`, `forward(tensors, config, ids)` of small_bert.py."""
-    for package in ("safetensors", "tokenizers"):
-        pytest.importorskip(package, reason=f"{package}, of extra [bert], is not installed")
-    return load(HERE / "small_bert.py")

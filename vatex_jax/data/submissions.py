@@ -116,11 +116,10 @@ def _records(path: str | os.PathLike, field: str, first_round: int) -> list[tupl
         if type(image) is not int or abs(image) >= 1 << 63:
             raise DataError(f"{where}, field image_id: must be a whole number, not {show(image)}.")
         if type(turn) is not int or not first_round <= turn < first_round + 10:
+            hint = " Here they seem to count from 1: take 1 from each." if turn == 10 else ""
             raise DataError(
                 f"{where}, field round_id: must be from {first_round} to {first_round + 9}, not {show(turn)}: "
-                f"files of {field} count rounds from {first_round}."
-                + " Here they seem to count from 1: take 1 from each."
-                * (turn == 10)
+                f"files of {field} count rounds from {first_round}.{hint}"
             )
         if (image, turn - first_round) in found:
             raise DataError(f"{where}: image {image}, round {turn} is there twice. Remove one.")

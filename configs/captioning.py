@@ -115,7 +115,7 @@ _PAPER_TRAINING = {
     "patience": 12,  # evaluations without improvement
     "plateau_factor": 0.5,
     "plateau_patience": 4,
-    "eval_every": 0,  # steps; 0: once an epoch
+    "eval_every": 0,  # steps; 0: once an epoch; -1: never, and the last step is kept
     "max_steps": 0,  # of a stage; 0: no limit but the epochs
     "checkpoint_seconds": 600,
     # The model's own word is fed back with probability min(most, first + add * (epoch // every)); most 0 is teacher

@@ -117,7 +117,7 @@ def _paper_training() -> ml_collections.ConfigDict:
             "patience": 4,  # evaluations without improvement; the paper names early stopping, not its patience
             "plateau_factor": 1.0,
             "plateau_patience": 1,
-            "eval_every": 0,  # steps; 0: once an epoch
+            "eval_every": 0,  # steps; 0: once an epoch; -1: never, and the last step is kept
             "max_steps": 0,  # of a stage; 0: no limit but the epochs
             "checkpoint_seconds": 600,
         }

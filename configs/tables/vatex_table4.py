@@ -32,7 +32,7 @@ def get_config(spec: str = "") -> ml_collections.ConfigDict:
         config.run.precision = "bfloat16"  # a third faster where the processor has such products, and no worse
         # In a sixth pass Base would train all it has, the shared rows their private part alone.
         config.run.train.finetune_private = False
-        config.run.train.eval_every = 1_000_000  # at the end alone: nothing goes by what validation says before
+        config.run.train.eval_every = -1  # nothing goes by what validation says
     config.vocabulary_size = config.run.vocabulary_size  # for --mode=describe
     config.rows = ml_collections.ConfigDict({variant: captioning.row(variant) for variant in captioning.VARIANTS})
     config.results_dir = ""  # empty: results/vatex_table4 for simulated data, else the work folder

@@ -189,6 +189,56 @@ def test_an_interrupted_batch_ends_the_program(fake_java, monkeypatch):
         program.exchange(["4"])
 
 
+def test_a_kept_program_serves_the_next_use_and_ends_with_the_context(fake_java):
+    fake_java("for line in sys.stdin: print(line.strip(), flush=True)")
+    with java.kept_running():
+        pids = []
+        for number in range(3):
+            program = LineProgram("echo", ["a"])
+            program.start()
+            assert program.exchange(["x", str(number)]) == ["x", str(number)]
+            pids.append(program.pid)
+            program.stop()
+            assert program.pid is None
+        assert len(set(pids)) == 1
+        assert not is_gone(pids[0])
+        other = LineProgram("echo", ["b"])  # other arguments: another program
+        other.start()
+        pids.append(other.pid)
+        other.stop()
+    assert pids[3] != pids[0]
+    assert is_gone(pids[0])
+    assert is_gone(pids[3])
+
+
+def test_a_kept_program_that_died_or_was_cut_short_is_not_used_again(fake_java):
+    fake_java("for line in sys.stdin: print(line.strip(), flush=True)\nsys.exit(1)")
+    with java.kept_running():
+        first, second = LineProgram("echo", []), LineProgram("echo", [])
+        first.start()
+        pids = [first.pid]
+        first.stop()
+        os.kill(pids[0], signal.SIGKILL)
+        os.waitid(os.P_PID, pids[0], os.WEXITED | os.WNOWAIT)
+        second.start()
+        pids.append(second.pid)
+        assert second.exchange(["1"]) == ["1"]
+
+        def lines():
+            yield "2"
+            raise ValueError
+
+        with pytest.raises(ValueError):
+            second.exchange(lines())
+        second.stop()
+        first.start()
+        pids.append(first.pid)
+        assert first.exchange(["3"]) == ["3"]
+        first.stop()
+    assert len(set(pids)) == 3
+    assert all(map(is_gone, pids))
+
+
 def test_no_process_outlives_an_interrupted_python():
     """Ctrl-C while METEOR loads: Python ends by the interrupt, and METEOR has ended before it."""
     script = (

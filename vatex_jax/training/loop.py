@@ -31,6 +31,7 @@ from vatex_jax.training.state import HostState, TrainState, all_finite, new_stat
 from vatex_jax.training.task import Batches, Evaluate, Params, Task
 from vatex_jax.training.writers import MetricsWriter, write_history
 
+NEVER = -1  # `eval_every`: nothing is measured on validation, and the last step is kept
 IN_FLIGHT = 4  # steps the host may run ahead of the devices, and the steps within which a NaN is noticed
 SCALARS_EVERY = 20  # steps between training events for TensorBoard
 AGREE_EVERY = 10  # steps between the processes' asking each other whether to save or to stop
@@ -210,6 +211,7 @@ class _Run:
     def _evaluation_is_due(self) -> bool:
         """Every `eval_every` steps or at the end of each epoch, and at the end of a stage; once a step."""
         every = self.config.eval_every or self.batches.steps_per_epoch
+        every = self.stage_steps if every == NEVER else every
         done = self.step - self.host.stage_first_step
         return self.host.evaluated_step != self.step and done > 0 and (done % every == 0 or done >= self.stage_steps)
 
@@ -265,7 +267,7 @@ class _Run:
         self._note_steps(0)
         self._check_finite()
         numbers: dict[str, float] = {}
-        if self.evaluate is not None:
+        if self.evaluate is not None and self.config.eval_every != NEVER:
             # Alone, an evaluation can be cut short: it is made again on resuming. Among several, none may leave alone.
             interruption.raises = jax.process_count() == 1
             try:
@@ -390,7 +392,11 @@ def check_config(config: ml_collections.ConfigDict) -> None:
     schedules.Plateau(config.plateau_factor, config.plateau_patience, config.metric_mode)
     if config.metric_mode not in ("max", "min"):
         raise ConfigError(f"train.metric_mode is {config.metric_mode!r}: set max or min.")
-    for name in ("epochs", "eval_every", "max_steps", "patience", "checkpoint_seconds"):
+    if config.eval_every < NEVER:
+        raise ConfigError(
+            f"train.eval_every is {config.eval_every}: set a number of steps, 0 (each epoch) or {NEVER} (never)."
+        )
+    for name in ("epochs", "max_steps", "patience", "checkpoint_seconds"):
         if config[name] < 0:
             raise ConfigError(f"train.{name} is {config[name]}: it cannot be negative.")
     if config.epochs < 1:

@@ -14,6 +14,11 @@ from typing import BinaryIO
 from vatex_jax.errors import DataError
 
 
+def cache_folder() -> Path:
+    """What can be made anew lies here: `vatex_jax` in $XDG_CACHE_HOME, or in ~/.cache."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "vatex_jax")
+
+
 @contextlib.contextmanager
 def open_whole(path: str | os.PathLike) -> Iterator[BinaryIO]:
     """A binary file to write piece by piece, which takes the place of `path` in one step when the block ends well.

@@ -189,6 +189,60 @@ def test_an_interrupted_batch_ends_the_program(fake_java, monkeypatch):
         program.exchange(["4"])
 
 
+ECHO = """
+import os, time
+for line in sys.stdin:
+    if line.startswith("EVAL"):
+        rows = line.split(" ||| ")[1:]
+        for row in rows:
+            print(float(row.split()[0]) / 1000)
+        print(0.0, flush=True)
+    elif line.strip().endswith("boom"):
+        sys.exit(3)
+    else:
+        time.sleep(0.0002)
+        print(line.split()[-1], *["1"] * 21, os.getpid(), flush=True)
+"""
+"""Answers SCORE with the hypothesis, a number, as the first count, and EVAL with its thousandth."""
+
+
+def test_several_programs_share_the_sentences_and_keep_their_places(fake_java, monkeypatch):
+    fake_java(ECHO)
+    monkeypatch.setattr(module, "_WORTH", 100)
+    monkeypatch.setattr(module, "_BLOCK", 20)
+    monkeypatch.setattr(os, "cpu_count", lambda: 3)
+    hypotheses = [str(number) for number in np.random.default_rng(0).permutation(900)]
+    with Meteor() as meteor:
+        meteor.expect(99)
+        assert len(meteor._programs) == 1
+        meteor.expect(10_000)
+        pids = [program.pid for program in meteor._programs]
+        assert len(set(pids)) == 3
+        replies, asked = [], Meteor._asked
+        monkeypatch.setattr(Meteor, "_asked", lambda self, *given: replies.append(asked(self, *given)) or replies[-1])
+        scores = meteor.sentences(hypotheses, [["r"]] * 900)
+        assert {int(reply.split()[-1]) for block in replies for reply in block} == set(pids)
+    np.testing.assert_array_equal(scores, [int(text) / 1000 for text in hypotheses])
+    assert all(map(is_gone, pids))
+
+
+def test_one_of_several_programs_that_fails_ends_them_all(fake_java, monkeypatch):
+    fake_java(ECHO)
+    monkeypatch.setattr(module, "_WORTH", 1)
+    monkeypatch.setattr(module, "_BLOCK", 5)
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    hypotheses = [str(number) for number in range(400)]
+    hypotheses[17] = "boom"
+    with Meteor() as meteor:
+        meteor.expect(400)
+        pids = [program.pid for program in meteor._programs]
+        with pytest.raises(JavaError, match="ended with status 3"):
+            meteor.sentences(hypotheses, [["r"]] * 400)
+        with pytest.raises(JavaError):
+            meteor.sentences(["1"], [["r"]])
+    assert all(map(is_gone, pids))
+
+
 def test_a_kept_program_serves_the_next_use_and_ends_with_the_context(fake_java):
     fake_java("for line in sys.stdin: print(line.strip(), flush=True)")
     with java.kept_running():
@@ -228,7 +282,7 @@ def test_a_kept_program_that_died_or_was_cut_short_is_not_used_again(fake_java):
             yield "2"
             raise ValueError
 
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError):  # noqa: PT011 (the test's own, without a message)
             second.exchange(lines())
         second.stop()
         first.start()

@@ -102,6 +102,39 @@ def parse(sentence: str, language: str, senses: Mapping[str, int]) -> Telling:
     return found[0]
 
 
+def aligned_words(en: str, zh: str) -> list[tuple[str, str]]:
+    """The content words of a pair of sentences, each with its translation, in the order of the English sentence.
+
+    What fills a slot of one fills it in the other, so no senses need be known.
+
+    Raises:
+        ValueError: no template, or more than one, gives this pair.
+    """
+    found = []
+    for template in range(len(TEMPLATES)):
+        matches = [_matcher(template, language).fullmatch(sentence) for language, sentence in (("en", en), ("zh", zh))]
+        if all(matches):
+            sides = [{slot: match[slot] for slot in slots(template)} for match in matches]
+            phrases = ((slot[0], *(side[slot] for side in sides)) for slot in slots(template))
+            found.append([pair for phrase in phrases for pair in _content(*phrase)])
+    if len(found) != 1:
+        raise ValueError(f"{len(found)} templates give {en!r} with {zh!r}")
+    return found[0]
+
+
+def _content(kind: str, en: str, zh: str) -> list[tuple[str, str]]:
+    """The content words of a phrase and of its translation, side by side: one, or of a dressed agent two."""
+    if kind in "VP":
+        return [(en, zh)]
+    readings = [(phrase, _readings(kind, language)) for phrase, language in ((en, "en"), (zh, "zh"))]
+    meant = [(found.get(phrase) or found[phrase[0].lower() + phrase[1:]])[0] for phrase, found in readings]
+    if kind == "A":
+        agent, colour = meant[0][1:]
+        pairs = [tuple(lexicon.AGENTS[agent])]
+        return pairs + ([tuple(lexicon.COLOURS[colour])] if colour >= 0 else [])
+    return [(lexicon.CONCEPTS[meant[0][-1]].word("en"), lexicon.CONCEPTS[meant[1][-1]].word("zh"))]
+
+
 def _phrase(kind: str, filler: Filler, language: str) -> str:
     zh = language == "zh"
     if kind == "V":

@@ -58,6 +58,11 @@ class Builder(LocalBuilder, tfds.core.GeneratorBasedBuilder):
     }
     BUILDER_CONFIGS: ClassVar = [make_config("default"), make_config("tiny")]
 
+    @staticmethod
+    def aligned_words(en: str, zh: str) -> list[tuple[str, str]]:
+        """The content words of a parallel pair, each with its translation (`templates.aligned_words`)."""
+        return templates.aligned_words(en, zh)
+
     def _info(self) -> tfds.core.DatasetInfo:
         return self.dataset_info_from_configs(
             description="A small simulated world with the schema of VaTeX and known answers; no claim on real data.",

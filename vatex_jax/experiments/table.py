@@ -15,7 +15,7 @@ from vatex_jax.errors import ConfigError, VatexError
 from vatex_jax.experiments import EXPERIMENTS
 from vatex_jax.experiments.workdir import differences
 from vatex_jax.metrics.java import kept_running
-from vatex_jax.reports import caption_sheet, cells, generation_curves, question_scores, results, tables
+from vatex_jax.reports import caption_sheet, cells, question_scores, results, tables
 from vatex_jax.reports.item_statistics import KINDS
 
 MODES = ("train_and_evaluate", "describe")
@@ -54,9 +54,11 @@ def run(config: ml_collections.ConfigDict, workdir: Path, mode: str, overwrite: 
     found = cells.blocks(table, there)
     print("\n" + tables.render(table, found, "text"))
     if table.sheet:
-        _draw_sheet(runs, workdir)
-    if table.curves:
-        _draw_curves(there, workdir)
+        _draw_sheet(table.sheet, runs, workdir)
+    if table.picture:
+        path = workdir / "figures" / table.picture.file
+        table.picture.draw([run.result for run in there], path)
+        print(f"\n{table.picture.shows}: {path}")
     return None
 
 
@@ -145,7 +147,7 @@ def planned(config: ml_collections.ConfigDict) -> Iterator[tuple[str, ml_collect
             for variant, changes in (_models(config) or config.rows).items():
                 one = config.run.copy_and_resolve_references()
                 one.update(changes)
-                one.variant, one.seed = variant, seed
+                one.variant, one.seed = changes.get("variant", variant), seed
                 if direction:
                     one.direction = direction
                 if "vocabulary_size" in config:
@@ -196,24 +198,16 @@ def is_done(folder: Path, config: ml_collections.ConfigDict) -> bool:
     return True
 
 
-def _draw_sheet(runs: Sequence[tuple[str, ml_collections.ConfigDict]], workdir: Path) -> None:
-    """Captions of the first seed's runs side by side, of those whose outputs are in the work folder."""
+def _draw_sheet(sheet: cells.Sheet, runs: Sequence[tuple[str, ml_collections.ConfigDict]], workdir: Path) -> None:
+    """Outputs of the first seed's runs side by side, of those that are in the work folder."""
     seed = runs[0][1].seed
-    written = {one.variant: workdir / name / "predictions.jsonl" for name, one in runs if one.seed == seed}
-    there = {variant: path for variant, path in written.items() if path.exists()}
+    of_seed = [name for name, one in runs if one.seed == seed]
+    written = {name: workdir / name / "predictions.jsonl" for name in of_seed}
+    there = {Path(name).name.removesuffix(f"-seed{seed}"): path for name, path in written.items() if path.exists()}
     if there:
-        path = workdir / "figures" / f"captions-seed{seed}.png"
-        path.parent.mkdir(exist_ok=True)
-        note = caption_sheet.origin_of(next(iter(there.values())).parent)
-        caption_sheet.draw_sheet(there, path, note=note)
-        print(f"\nCaptions of seed {seed} side by side are in {path}")
-
-
-def _draw_curves(runs: Sequence[cells.Run], workdir: Path) -> None:
-    """Each metric against the number of generations."""
-    path = workdir / "figures" / "generations.png"
-    generation_curves.draw_runs([run.result for run in runs], path)
-    print(f"\nEach metric against k is in {path}")
+        path = workdir / "figures" / sheet.file.format(seed=seed)
+        sheet.draw(there, path, caption_sheet.origin_of(next(iter(there.values())).parent))
+        print(f"\n{sheet.shows} of seed {seed} side by side: {path}")
 
 
 def _keep(folder: Path, kept: Path) -> None:

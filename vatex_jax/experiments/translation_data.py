@@ -1,6 +1,7 @@
 """What a translation run reads: the data set, its words as ids, and the world's own answers where it has them."""
 
 import dataclasses
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,12 @@ class TranslationData:
 
 
 def load_translation_data(
-    config: ml_collections.ConfigDict, workdir: Path, report: Report, *, references: bool = True
+    config: ml_collections.ConfigDict,
+    workdir: Path,
+    report: Report,
+    *,
+    references: bool = True,
+    changed: Callable[[str, ParallelText], ParallelText] | None = None,
 ) -> TranslationData:
     """Reads what `config` names; vocabularies are built from the training split, or checked against the run's.
 
@@ -60,6 +66,8 @@ def load_translation_data(
         workdir: the run's folder.
         report: called with what a person should know.
         references: the test split must have them; without, a split named by `config.data.test_split` may lack them.
+        changed: what is made of the text of `train`, `validation` and `test` before the model sees it, by these names;
+            vocabularies are those of the text as it is.
 
     Raises:
         DataError: a split is missing or has no parallel captions.
@@ -93,6 +101,8 @@ def load_translation_data(
     for name in ("train", "test"):
         if not len(text[name]):
             raise DataError(f"Split {splits[name].name} of {source.name} has no parallel captions to translate.")
+    if changed is not None:
+        text = {name: changed(name, captions) for name, captions in text.items()}
     examples = {}
     for name, split in splits.items():
         features = None if config.model.video == "none" else split.features

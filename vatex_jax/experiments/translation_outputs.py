@@ -77,6 +77,40 @@ class Output:
     def references(self) -> list[list[list[str]]]:
         return [[reference] for reference in self.text.target]
 
+    def place(self, row: int) -> tuple[str, int]:
+        """The video and the number of the pair."""
+        return self.text.videos[self.text.video[row]].video_id, int(self.text.pair[row])
+
+    def is_telling(self, row: int) -> bool:
+        """Whether the video tells the sense of one of the words (of any, in data that know no senses)."""
+        return self.answers is None or any(word["both"] for word in self.answers[row]["ambiguous"])
+
+    def telling(self) -> list[int]:
+        """The first examples that tell of the video, one a video."""
+        rows, seen = [], set()
+        for row, video in enumerate(self.text.video.tolist()):
+            if video not in seen and len(rows) < SHOWN and self.is_telling(row):
+                seen.add(video)
+                rows.append(row)
+        return rows
+
+    def prediction(self, row: int) -> dict[str, Any]:
+        """Source, reference (None where there is none) and n best of a pair, as predictions.jsonl has them."""
+        (video_id, pair), (source, reference) = self.place(row), self.text.captions[row]
+        line = {"video_id": video_id, "pair": pair, "source": source, "reference": reference}
+        vocabulary, tokenizer = self.data.vocabularies[self.target], self.data.tokenizers[self.target]
+        return line | {"n_best": n_best(self.found, row, vocabulary, tokenizer)}
+
+    def shown(self, row: int) -> dict[str, str | None]:
+        """A pair for the summary."""
+        source, reference = self.text.captions[row]
+        said = {"source": source, "reference": reference, "ours": self.translation(row)}
+        return said | {"no_video": self.answers[row]["ceiling"] if self.answers is not None else None}
+
+    def translation(self, row: int) -> str:
+        """The best output as text."""
+        return self.data.tokenizers[self.target].detokenize(self.words[row])
+
 
 def signature(config: ml_collections.ConfigDict, output: Output) -> dict[str, str]:
     """How the test score was counted and decoded."""
@@ -112,24 +146,14 @@ def _holds(output: list[str], word: list[str]) -> bool:
 
 
 def write_predictions(folder: Path, output: Output) -> None:
-    """predictions.jsonl: source, reference (null where there is none) and n best of each pair."""
-    vocabulary, tokenizer = output.data.vocabularies[output.target], output.data.tokenizers[output.target]
-    lines = []
-    for row, (source, reference) in enumerate(output.text.captions):
-        video_id, pair = _place(output, row)
-        line = {"video_id": video_id, "pair": pair, "source": source, "reference": reference}
-        lines.append(line | {"n_best": n_best(output.found, row, vocabulary, tokenizer)})
-    write_json_lines_whole(folder / "predictions.jsonl", lines)
+    """predictions.jsonl, a pair a line."""
+    write_json_lines_whole(folder / "predictions.jsonl", [output.prediction(row) for row in range(len(output.text))])
 
 
 def write_submission(folder: Path, output: Output) -> None:
     """The challenge's submission.json: {"<videoID>&<i>": "tokens"}."""
-    submitted = {"{}&{}".format(*_place(output, row)): " ".join(words) for row, words in enumerate(output.words)}
+    submitted = {"{}&{}".format(*output.place(row)): " ".join(words) for row, words in enumerate(output.words)}
     write_json_whole(folder / SUBMISSION_NAME, submitted)
-
-
-def _place(output: Output, row: int) -> tuple[str, int]:
-    return output.text.videos[output.text.video[row]].video_id, int(output.text.pair[row])
 
 
 def write_statistics(folder: Path, output: Output) -> None:
@@ -141,7 +165,7 @@ def draw(figures: Path, output: Output, model: Translator, params: Any, note: st
     """Pictures of the attention behind a few translations."""
     from vatex_jax.reports import plots
 
-    rows = telling_rows(output)
+    rows = output.telling()
     for row, weights in zip(rows, attention_weights(output, model, params, rows), strict=True):
         for memory, matrix in weights.items():
             labels = (
@@ -169,28 +193,6 @@ def attention_weights(output: Output, model: Translator, params: Any, rows: list
     return weights
 
 
-def telling_rows(output: Output) -> list[int]:
-    """The first examples, one a video, that hold a word whose sense only the video tells (any, in other data)."""
-    rows, seen = [], set()
-    for row, video in enumerate(output.text.video.tolist()):
-        telling = output.answers is None or any(word["both"] for word in output.answers[row]["ambiguous"])
-        if telling and video not in seen and len(rows) < SHOWN:
-            seen.add(video)
-            rows.append(row)
-    return rows
-
-
 def summary(folder: Path, output: Output, result: dict[str, Any]) -> str:
     """The tidy page at the end."""
-    detokenize, examples = output.data.tokenizers[output.target].detokenize, []
-    for row in telling_rows(output):
-        source, reference = output.text.captions[row]
-        examples.append(
-            {
-                "source": source,
-                "reference": reference,
-                "ours": detokenize(output.words[row]),
-                "no_video": output.answers[row]["ceiling"] if output.answers is not None else None,
-            }
-        )
-    return translation_summary(result, examples, folder)
+    return translation_summary(result, [output.shown(row) for row in output.telling()], folder)

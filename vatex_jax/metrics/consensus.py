@@ -130,6 +130,7 @@ def meteor(answers: Answers, program: meteor_program.Meteor | None) -> Scores:
     best[itself] = _best_meteor(program, texts, answers.text[itself], answers.text[itself], np.arange(len(itself)))
     rest = np.flatnonzero(best < 1.0)
     often = _repeated(answers, rest)
+    program.expect(len(often) + len(rest))
     scores = _best_meteor(program, texts, *np.divmod(often, len(texts)), np.arange(len(often)))
     for part, references, begins in answers.comparisons(rest):
         pairs = np.repeat(rest[part], np.diff(np.append(begins, len(references))))

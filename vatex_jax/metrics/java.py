@@ -169,6 +169,12 @@ class LineProgram:
             self._write(line)
             return [self._read() for _ in range(replies)]
 
+    def kill(self) -> None:
+        """Ends the program from another thread than the one that uses it, which then raises."""
+        process = self._process
+        if process is not None:
+            process.kill()
+
     def fail(self, problem: str) -> JavaError:
         """Ends the program and returns the error to raise: the problem with the program's last lines."""
         self._process.kill()

@@ -9,8 +9,13 @@ reply is checked for being what was asked for.
 """
 
 import dataclasses
+import functools
 import math
-from collections.abc import Sequence
+import os
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 import numpy as np
 from jaxtyping import Float
@@ -23,8 +28,14 @@ OPTIONS = "-l en -norm"
 """The COCO code's options, in every language. `-norm` lower-cases, splits punctuation off, and splits Chinese into
 characters, however it was segmented; stems, synonyms and paraphrases are English."""
 
+MOST_PROGRAMS = 4
+"""Side by side; each holds a gigabyte of memory at its most."""
+
 _STATISTICS = 23
-_BLOCK = 500  # statistics a line of EVAL
+_BLOCK = 500  # lines asked for at once, and statistics a line of EVAL
+_WORTH = 50_000  # lines that take much longer than the start of another program
+
+Answer = TypeVar("Answer")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,21 +56,31 @@ class Meteor:
         jar, paraphrases = (
             jar_beside(coco_meteor.__file__, name) for name in (coco_meteor.METEOR_JAR, "data/paraphrase-en.gz")
         )
-        arguments = ["-jar", "-Xmx2G", jar, "-", "-", "-stdio", *OPTIONS.split()]
+        arguments = ["-XX:+UseSerialGC", "-jar", "-Xmx2G", jar, "-", "-", "-stdio", *OPTIONS.split()]
         # It would find these itself, but not in a folder whose name holds a space or an accent.
-        self._program = LineProgram("METEOR", [*arguments, "-a", paraphrases])
+        self._arguments = [*arguments, "-a", paraphrases]
+        self._programs = [LineProgram("METEOR", self._arguments)]
 
     def __enter__(self) -> "Meteor":
-        self._program.start()
+        self._programs[0].start()
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._program.stop()
+        for program in self._programs:
+            program.stop()
 
     @property
     def pid(self) -> int | None:
-        """Process id of the program while it runs."""
-        return self._program.pid
+        """Process id of the program while it runs; of several, the first's."""
+        return self._programs[0].pid
+
+    def expect(self, lines: int) -> None:
+        """Starts more programs where `sentences` will be given so many lines, and there are processors for them."""
+        wanted = min(MOST_PROGRAMS, os.cpu_count() or 1, 1 + lines // _WORTH)
+        while self.pid is not None and len(self._programs) < wanted:
+            program = LineProgram("METEOR", self._arguments)
+            program.start()
+            self._programs.append(program)
 
     def score(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> MeteorScores:
         """Scores each hypothesis against its references, of which the best counts, and all of them as a corpus.
@@ -83,37 +104,86 @@ class Meteor:
 
     def sentences(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Float[np.ndarray, "n"]:
         """The sentences' scores of `score` alone, for any number of them, as of all (hypothesis, reference) pairs."""
-        statistics = self._statistics(hypotheses, references)
-        distinct, scores = list(dict.fromkeys(statistics)), {}
-        for start in range(0, len(distinct), _BLOCK):
-            block = distinct[start : start + _BLOCK]
-            scores.update(zip(block, self._evaluate(block)[:-1], strict=True))
-        return np.array([scores[reply] for reply in statistics], np.float64)
+        lines = _lines(hypotheses, references)
+        distinct = list(dict.fromkeys(lines))
+        blocks = [distinct[start : start + _BLOCK] for start in range(0, len(distinct), _BLOCK)]
+        found = self._side_by_side(self._scores, blocks)
+        scores = {line: score for block, own in zip(blocks, found, strict=True)
+                  for line, score in zip(block, own, strict=True)}  # fmt: skip
+        return np.array([scores[line] for line in lines], np.float64)
 
     def _statistics(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> list[str]:
         """The program's statistics of each sentence; equal ones are asked for once."""
-        if len(hypotheses) != len(references):
-            raise DataError(f"METEOR needs references for every hypothesis: {len(hypotheses)} and {len(references)}")
-        lines = [_line(row, *pair) for row, pair in enumerate(zip(hypotheses, references, strict=True))]
+        lines = _lines(hypotheses, references)
         distinct = list(dict.fromkeys(lines))
-        replies = dict(zip(distinct, self._program.exchange(distinct), strict=True))
-        for reply in dict.fromkeys(replies.values()):
-            self._numbers(reply, _STATISTICS)
+        replies = dict(zip(distinct, self._asked(self._programs[0], distinct), strict=True))
         return [replies[line] for line in lines]
 
-    def _evaluate(self, statistics: list[str]) -> list[float]:
-        """The score of each sentence's statistics, and that of them all."""
-        replies = self._program.ask(" ||| ".join(["EVAL", *statistics]), len(statistics) + 1)
-        return [self._numbers(reply, 1)[0] for reply in replies]
+    def _asked(self, program: LineProgram, lines: list[str]) -> list[str]:
+        """The checked statistics of each line."""
+        replies = program.exchange(lines)
+        for reply in dict.fromkeys(replies):
+            self._numbers(program, reply, _STATISTICS)
+        return replies
 
-    def _numbers(self, reply: str, count: int) -> list[float]:
+    def _scores(self, program: LineProgram, lines: list[str]) -> list[float]:
+        """The score of each line's sentence."""
+        replies = self._asked(program, lines)
+        distinct = list(dict.fromkeys(replies))
+        scores = dict(zip(distinct, self._evaluate(distinct, program)[:-1], strict=True))
+        return [scores[reply] for reply in replies]
+
+    def _evaluate(self, statistics: list[str], program: LineProgram | None = None) -> list[float]:
+        """The score of each sentence's statistics, and that of them all."""
+        program = program or self._programs[0]
+        replies = program.ask(" ||| ".join(["EVAL", *statistics]), len(statistics) + 1)
+        return [self._numbers(program, reply, 1)[0] for reply in replies]
+
+    def _numbers(self, program: LineProgram, reply: str, count: int) -> list[float]:
         try:
             numbers = [float(word) for word in reply.split()]
         except ValueError:
             numbers = []
         if len(numbers) != count or not all(math.isfinite(number) for number in numbers):
-            raise self._program.fail(f"answered {reply[:200]!r} where {count} numbers were asked for")
+            raise program.fail(f"answered {reply[:200]!r} where {count} numbers were asked for")
         return numbers
+
+    def _side_by_side(
+        self, act: Callable[[LineProgram, list[str]], Answer], blocks: Sequence[list[str]]
+    ) -> list[Answer]:
+        """`act` on each block, by whichever program is free; a failure or an interruption ends them all."""
+        if len(self._programs) == 1 or len(blocks) == 1:
+            return [act(self._programs[0], block) for block in blocks]
+        found: list[Answer | None] = [None] * len(blocks)
+        waiting = deque(enumerate(blocks))
+
+        def work(program: LineProgram) -> None:
+            while True:
+                try:
+                    number, block = waiting.popleft()
+                except IndexError:
+                    return
+                try:
+                    found[number] = act(program, block)
+                except BaseException:
+                    waiting.clear()
+                    raise
+
+        with ThreadPoolExecutor(len(self._programs)) as pool:
+            try:
+                for done in [pool.submit(work, program) for program in self._programs]:
+                    done.result()
+            except BaseException:
+                for program in self._programs:  # threads that wait for one find that it has ended
+                    program.kill()
+                raise
+        return found
+
+
+def _lines(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> list[str]:
+    if len(hypotheses) != len(references):
+        raise DataError(f"METEOR needs references for every hypothesis: {len(hypotheses)} and {len(references)}")
+    return [_line(row, *pair) for row, pair in enumerate(zip(hypotheses, references, strict=True))]
 
 
 def _line(row: int, hypothesis: str, references: Sequence[str]) -> str:
@@ -122,6 +192,7 @@ def _line(row: int, hypothesis: str, references: Sequence[str]) -> str:
     return " ||| ".join(["SCORE", *map(_sentence, references), _sentence(hypothesis)])
 
 
+@functools.lru_cache(maxsize=100_000)
 def _sentence(text: str) -> str:
     """The text without separators, which the COCO code takes out of hypotheses the same way, and stray spaces."""
     return " ".join(one_line(text).replace("|||", "").split())

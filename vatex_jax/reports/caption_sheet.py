@@ -21,24 +21,31 @@ from vatex_jax.reports.plots import figure_axes, literal
 REFERENCES = 2
 """Shown of each video, a language."""
 
-_TITLE, _OURS, _REFERENCE = "#0072b2", "black", "#707070"
+Line = tuple[str, str, str]
+"""Label, text, colour."""
+
+TITLE, OURS, REFERENCE = "#0072b2", "black", "#707070"
 _WIDTH = 92  # columns of text; a Chinese character takes two
 _LINE_INCHES = 0.2
 
 
-def draw_sheet(predictions: Mapping[str, Path], path: str | os.PathLike, videos: int = 12, note: str = "") -> None:
+def draw_sheet(predictions: Mapping[str, Path], path: str | os.PathLike, note: str = "", videos: int = 12) -> None:
     """Draws the captions that models gave the first videos of a split, all their languages, and two references.
 
     Args:
         predictions: by the models' names, their predictions.jsonl; videos are those of the first.
         path: the picture, a .png.
-        videos: how many are shown.
         note: what data it is (`cells.origin`).
+        videos: how many are shown.
 
     Raises:
         DataError: a file is none of a captioning run, or lacks one of the videos.
     """
-    lines = sheet_lines({name: read_predictions(file) for name, file in predictions.items()}, videos)
+    draw_lines(sheet_lines({name: read_predictions(file) for name, file in predictions.items()}, videos), path, note)
+
+
+def draw_lines(lines: Sequence[Line], path: str | os.PathLike, note: str = "") -> None:
+    """Draws labelled lines of text, one below the other."""
     with figure_axes(path, width=11.0, height=0.8 + _LINE_INCHES * len(lines), columns=1, note=note) as (axis,):
         axis.set_axis_off()
         axis.set(xlim=(0, 1), ylim=(len(lines) + 0.5, -0.5))
@@ -47,12 +54,12 @@ def draw_sheet(predictions: Mapping[str, Path], path: str | os.PathLike, videos:
             axis.text(0.2, number, literal(text), va="center", fontsize=9, color=colour)
 
 
-def sheet_lines(predictions: Mapping[str, Mapping[str, dict[str, Any]]], videos: int) -> list[tuple[str, str, str]]:
-    """(label, text, colour) of each line of a sheet, long texts on several lines."""
-    lines: list[tuple[str, str, str]] = []
+def sheet_lines(predictions: Mapping[str, Mapping[str, dict[str, Any]]], videos: int) -> list[Line]:
+    """The lines of a sheet, long texts on several lines."""
+    lines: list[Line] = []
     shown = list(next(iter(predictions.values())))[:videos]
     for video_id in shown:
-        lines.append((video_id, "", _TITLE))
+        lines.append((video_id, "", TITLE))
         languages: dict[str, None] = {}
         for name, by_video in predictions.items():
             if video_id not in by_video:
@@ -64,17 +71,18 @@ def sheet_lines(predictions: Mapping[str, Mapping[str, dict[str, Any]]], videos:
             for name, by_video in predictions.items():
                 said = by_video[video_id].get(language)
                 if said is not None:
-                    lines += _wrapped(f"{name}, {language}", said["n_best"][0]["text"], _OURS)
+                    lines += wrapped(f"{name}, {language}", said["n_best"][0]["text"], OURS)
             first = next(
                 by_video[video_id][language] for by_video in predictions.values() if language in by_video[video_id]
             )
             for reference in first["references"][:REFERENCES]:
-                lines += _wrapped(f"  reference, {language}", reference, _REFERENCE)
-        lines.append(("", "", _OURS))
+                lines += wrapped(f"  reference, {language}", reference, REFERENCE)
+        lines.append(("", "", OURS))
     return lines
 
 
-def _wrapped(label: str, text: str, colour: str) -> list[tuple[str, str, str]]:
+def wrapped(label: str, text: str, colour: str) -> list[Line]:
+    """A text on as many lines as it needs."""
     text = " ".join(text.split())
     # Wide characters count twice, so Chinese is cut by half as many of them.
     width = max(8, _WIDTH * len(text) // max(1, display_width(text)))
@@ -122,8 +130,8 @@ def origin_of(run: Path) -> str:
     return origin(results.read(path)["dataset"]) if path.exists() else ""
 
 
-def _check_out(path: Path) -> None:
-    """Refuses, before captions are read and drawn, a place that no picture can be written to."""
+def check_out(path: Path) -> None:
+    """Refuses, before outputs are read and drawn, a place that no picture can be written to."""
     if path.suffix != ".png":
         raise ConfigError(f"--out={path}: the picture is a PNG, so name a file that ends in .png.")
     if path.is_dir():
@@ -144,15 +152,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if chosen.videos < 1:
             raise ConfigError(f"--videos={chosen.videos}: it must be 1 or more.")
-        _check_out(chosen.out)
+        check_out(chosen.out)
         names = [run.name for run in chosen.runs]
         if len(set(names)) < len(names):
             names = [str(run) for run in chosen.runs]
         draw_sheet(
             {name: run / "predictions.jsonl" for name, run in zip(names, chosen.runs, strict=True)},
             chosen.out,
-            chosen.videos,
             origin_of(chosen.runs[0]),
+            chosen.videos,
         )
     except VatexError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -3,10 +3,10 @@
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from vatex_jax.errors import DataError
 from vatex_jax.metrics.significance import t_interval
@@ -69,6 +69,22 @@ class Column:
     sparse: bool = False
 
 
+class Picture(NamedTuple):
+    """A picture of a table's results: file name, what it shows, and `draw(results, path)`."""
+
+    file: str
+    shows: str
+    draw: Callable[[Sequence[dict[str, Any]], Path], None]
+
+
+class Sheet(NamedTuple):
+    """Outputs side by side: file name with `{seed}`, what it shows, and `draw(predictions.jsonl by run, path, note)`."""
+
+    file: str
+    shows: str
+    draw: Callable[[Mapping[str, Path], Path, str], None]
+
+
 @dataclass(frozen=True)
 class Table:
     """A table of a paper.
@@ -79,10 +95,10 @@ class Table:
       baseline: the label of the row that the others are compared with; the first where empty.
       parameters: the paper's column of model sizes in millions, shown before the others; empty for none. A row of
         several models, one a language, counts them all.
-      sheet: whether the runs' captions are drawn side by side.
+      sheet: draws the first seed's outputs side by side.
       source: the data behind the paper's figures.
       of_runs: makes the table of the runs there are, where its rows are not known beforehand.
-      curves: whether each metric is drawn against the number of generations.
+      picture: draws all runs.
     """
 
     title: str
@@ -92,10 +108,10 @@ class Table:
     columns: tuple[Column, ...]
     baseline: str = ""
     parameters: str = ""
-    sheet: bool = False
+    sheet: Sheet | None = None
     source: str = "VaTeX"
     of_runs: Callable[["Sequence[Run]"], "Table"] | None = None
-    curves: bool = False
+    picture: Picture | None = None
 
     def fitted(self, runs: "Sequence[Run]") -> "Table":
         """The table with the rows that these runs fill."""

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from vatex_jax.metrics.generations import KS
-from vatex_jax.reports.cells import Column, Row, Run, Table
+from vatex_jax.reports.cells import Column, Picture, Row, Run, Table
+from vatex_jax.reports.generation_curves import draw_runs
 
 MODELS = {
     "cca_aq_g": "CCA-AQ-G",
@@ -30,6 +31,7 @@ _OVERLAP = {
     "meteor1": "METEOR",
 }
 _COMPARED = ("cider1", "sbleu1", "meteor1", "bert_cs", "fasttext_cs")
+_CURVES = Picture("generations.png", "Each metric against k", draw_runs)
 _K = re.compile(r"[^/]+/k([1-9][0-9]*)/[^/]+/mean")
 
 
@@ -99,7 +101,7 @@ def table4(runs: Sequence[Run] = ()) -> Table:
         columns=tuple(columns),
         source="VisDial",
         of_runs=table4,
-        curves=True,
+        picture=_CURVES,
     )
 
 
@@ -140,5 +142,5 @@ def _of_k(table: str, sets: str, runs: Sequence[Run]) -> Table:
         columns=tuple(_columns(sets, "", bleu=True)),
         source="VisDial",
         of_runs={"H": table6, "S": table7}[sets],
-        curves=True,
+        picture=_CURVES,
     )

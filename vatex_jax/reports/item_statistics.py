@@ -15,7 +15,7 @@ from jaxtyping import Real
 
 from vatex_jax.errors import DataError
 from vatex_jax.files import write_bytes_whole
-from vatex_jax.metrics import bleu, ranking
+from vatex_jax.metrics import bleu, ranking, recovery
 from vatex_jax.metrics.significance import Metric
 
 
@@ -61,7 +61,13 @@ BLEU = Kind(
 RANKING = Kind(
     "ranking_statistics.npy", "dialogues", ranking.METRICS, len(ranking.STATISTICS), "f", "sums of ranking metrics"
 )
-KINDS = (BLEU, RANKING)
+RECOVERY = {
+    kind: Kind(
+        f"{kind}_recovery_statistics.npy", "sentences", (f"{kind}_recovery",), 2, "iu", "counts of recovered words"
+    )
+    for kind in ("noun", "verb")
+}
+KINDS = (BLEU, RANKING, *RECOVERY.values())
 
 
 def kind_of(metric: str) -> Kind | None:
@@ -82,6 +88,8 @@ def paired(
             raise DataError(f"{folder / kind.file}: {len(array)} {kind.items}, but {folders[0]} has {len(arrays[0])}")
     if kind is BLEU:
         return list(arrays), bleu.bleu_from_statistics
+    if kind in RECOVERY.values():
+        return list(arrays), recovery.percent
     sums = [ranking.sums_of(array, metric) for array in arrays]
     for folder, array in zip(folders, sums, strict=True):
         if not np.array_equal(array[:, 1], sums[0][:, 1]):

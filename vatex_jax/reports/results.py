@@ -98,7 +98,17 @@ METRICS = {
     "precision_gap": "difference of two reference sets' precision, percentage points",
     "released": "reference sets written",
     "pairs": "pairs of question and answer that a model was trained on",
-    **dict.fromkeys(("noun_recovery", "verb_recovery"), "percent"),
+    "noun_recovery": "percent of the references' nouns that the translations hold",
+    "verb_recovery": "percent of the references' verbs that the translations hold",
+    "masked_recovery": "percent of the masked source words whose translation the translations hold",
+    **{
+        f"{name}_recovery_{end}": f"{'lower' if end == 'low' else 'upper'} end of the bootstrap interval of it"
+        for name in ("noun", "verb", "masked")
+        for end in ("low", "high")
+    },
+    "masked": "percent of the source's words of a kind that are masked",
+    "aligned": "percent of the masked words that have an aligned word in the reference",
+    "aligner_precision": "percent of an aligner's alignments that are a simulated world's own",
     **dict.fromkeys(("distinct1", "distinct2"), "share"),
     "self_bleu4": "0-100",
     "novel": "percent of captions not seen in training",

@@ -35,7 +35,7 @@ def translation_summary(
         f"signature  {format_signature(result['signature'], 'bleu4')}",
     ]
     if examples:
-        blocks = "\n\n".join(_example(example) for example in examples)
+        blocks = "\n\n".join(example_lines(example) for example in examples)
         known = any(example.get("no_video") is not None for example in examples)
         title = "Translations whose sense only the video tells" if known else "Some translations"
         parts.append(f"{title}\n\n{blocks}")
@@ -264,7 +264,8 @@ def _score_grid(metrics: dict[str, float]) -> str:
     return text_grid(["", "BLEU-4", "95% over sentences"], rows, [False, True, False])
 
 
-def _example(example: dict[str, str | None]) -> str:
-    width = max(len(label) for _, label in _EXAMPLE_LINES)
-    lines = ((label, one_line(example.get(field))) for field, label in _EXAMPLE_LINES)
-    return "\n".join(f"  {pad(label, width)}  {text}".rstrip() for label, text in lines if text is not None)
+def example_lines(example: Mapping[str, str | None], lines: Sequence[tuple[str, str]] = _EXAMPLE_LINES) -> str:
+    """Some fields of an example, each with its label; those that are None are left out."""
+    width = max(len(label) for _, label in lines)
+    said = ((label, one_line(example.get(field))) for field, label in lines)
+    return "\n".join(f"  {pad(label, width)}  {text}".rstrip() for label, text in said if text is not None)

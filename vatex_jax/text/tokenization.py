@@ -53,6 +53,9 @@ class Tokenizer(Protocol):
     def tokenize(self, text: str) -> list[str]:
         """The tokens of a sentence, none of them empty or holding whitespace; `[]` for an empty one."""
 
+    def cased(self, text: str) -> list[str]:
+        """The same tokens before `lower` took their capitals, which tell a tagger of names."""
+
     def detokenize(self, tokens: Iterable[str]) -> str:
         """A sentence for reading."""
 
@@ -65,8 +68,10 @@ class EnglishTokenizer:
     signature: str = "en:vatex-jax-1-lower"
 
     def tokenize(self, text: str) -> list[str]:
-        text = unicodedata.normalize("NFC", text).replace("\u2019", "'")
-        return [token if token == MASK_TOKEN else token.lower() for token in _ENGLISH.findall(text)]
+        return [lower(token) for token in self.cased(text)]
+
+    def cased(self, text: str) -> list[str]:
+        return _ENGLISH.findall(unicodedata.normalize("NFC", text).replace("\u2019", "'"))
 
     def detokenize(self, tokens: Iterable[str]) -> str:
         return " ".join(tokens)
@@ -90,6 +95,9 @@ class ChineseTokenizer:
                 tokens.extend([piece] if piece == MASK_TOKEN else self.cut(piece))
         return tokens
 
+    def cased(self, text: str) -> list[str]:
+        return self.tokenize(text)
+
     def detokenize(self, tokens: Iterable[str]) -> str:
         text = ""
         for token in tokens:
@@ -98,6 +106,11 @@ class ChineseTokenizer:
                 text += " "
             text += token
         return text
+
+
+def lower(token: str) -> str:
+    """A token without its capitals; the mask keeps its own."""
+    return token if token == MASK_TOKEN else token.lower()
 
 
 def make_tokenizer(language: str, chinese: str = "words") -> Tokenizer:
@@ -122,11 +135,11 @@ def make_tokenizer(language: str, chinese: str = "words") -> Tokenizer:
 
 
 def _jieba_cut(text: str) -> list[str]:
-    return [word for word in _jieba_segmenter().cut(text) if word]
+    return [word for word in jieba_segmenter().cut(text) if word]
 
 
 @functools.cache
-def _jieba_segmenter():
+def jieba_segmenter():
     """Our own jieba tokenizer, loaded on first use (about a second).
 
     Its dictionary is filled here and not by `jieba.Tokenizer.initialize`, which would log to stderr and read and write

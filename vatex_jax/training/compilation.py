@@ -8,6 +8,8 @@ from typing import Any
 import jax
 from jax.experimental.compilation_cache import compilation_cache
 
+from vatex_jax.files import cache_folder
+
 
 def enable_compilation_cache(folder: str | os.PathLike | None = None) -> Path:
     """Keeps compiled programs in `folder`; returns the folder.
@@ -17,9 +19,7 @@ def enable_compilation_cache(folder: str | os.PathLike | None = None) -> Path:
     JAX keys the programs by their code, its own version and the processor, so one folder serves all runs.
     """
     if folder is None:
-        folder = os.environ.get("JAX_COMPILATION_CACHE_DIR") or Path(
-            os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "vatex_jax", "compiled"
-        )
+        folder = os.environ.get("JAX_COMPILATION_CACHE_DIR") or cache_folder() / "compiled"
     path = Path(folder).absolute()
     path.mkdir(parents=True, exist_ok=True)
     if jax.config.jax_compilation_cache_dir != str(path):

@@ -31,7 +31,9 @@ def get_config(spec: str = "") -> ml_collections.ConfigDict:
     if not spec.endswith("paper"):
         config.precision = "bfloat16"
         config.cpu_devices = 0
-        config.train.batch_size = 64
+        # What is not in the sentence is learned slowly: with six passes a third of the masked nouns are recovered that
+        # are after sixteen.
+        config.train.update({"batch_size": 64, "epochs": 14, "learning_rate": 2e-3, "warmup_steps": 100})
     return config
 
 

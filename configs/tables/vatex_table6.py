@@ -27,6 +27,8 @@ def get_config(spec: str = "") -> ml_collections.ConfigDict:
     config.seeds = (0, 1, 2, 3, 4)
     config.run = masked_vmt.get_config(spec if spec == "paper" else "")
     config.run.eval.figures = False
+    if spec != "paper":
+        config.run.train.eval_every = -1  # nothing goes by what validation says
     rates = RATES if spec else (0.0, 0.5, 1.0)
     config.rows = ml_collections.ConfigDict(
         {f"{variant}-{name}": row(variant, kind, rate) for name, kind, rate in maskings(rates) for variant in VARIANTS}

@@ -78,7 +78,7 @@ class Picture(NamedTuple):
 
 
 class Sheet(NamedTuple):
-    """Outputs side by side: file name with `{seed}`, what it shows, and `draw(predictions.jsonl by run, path, note)`."""
+    """Outputs side by side: file name with `{seed}`, what it shows, `draw(predictions.jsonl by run, path, note)`."""
 
     file: str
     shows: str

@@ -23,7 +23,7 @@ MAY_IMPORT = {
     "models": {"nn", "text"},
     "decoding": {"text"},
     "training": set(),
-    "reports": {"metrics", "text", "reference_sets"},
+    "reports": {"metrics", "text", "reference_sets", "data"},
     "experiments": {
         "reports", "training", "data", "models", "decoding", "metrics", "text", "nn", "cca", "reference_sets", "corpus",
     },

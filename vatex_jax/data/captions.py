@@ -9,9 +9,10 @@ import dataclasses
 import pathlib
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from vatex_jax.data.json_files import decode, git_blob_sha1, kind, list_folder, parse_json, read_bytes, shorten
+from vatex_jax.data.json_stream import JSONList
 from vatex_jax.errors import DataError
 
 PARALLEL_CAPTIONS = 5
@@ -114,6 +115,20 @@ def read_captions(path: pathlib.Path) -> CaptionFile:
     return CaptionFile(path, split, sha1, OFFICIAL_BLOBS.get(sha1) == split, videos)
 
 
+def stream_captions(path: pathlib.Path) -> Iterator[CaptionedVideo]:
+    """The records of a caption file of any name, plain or gzipped, one by one: of the others the ids alone are held.
+
+    Raises:
+      DataError: see `parse_captions`.
+    """
+    number = 0
+    first_with: dict[str, int] = {}
+    for number, record in enumerate(JSONList(path), start=1):
+        yield _checked(record, number, str(path), first_with)
+    if number == 0:
+        raise _is_empty(str(path))
+
+
 def check_splits(files: Mapping[str, CaptionFile]) -> list[str]:
     """Looks for videos that are in two splits; returns remarks on those that do no harm.
 
@@ -153,19 +168,25 @@ def parse_captions(data: bytes, name: str) -> list[CaptionedVideo]:
     if not isinstance(records, list):
         raise DataError(f"{name}: holds {kind(records)}, not a list of records. Is it a VaTeX caption file?")
     if not records:
-        raise DataError(f"{name}: the list of records is empty. Remove the file if there is no such split.")
-    videos = []
+        raise _is_empty(name)
     first_with: dict[str, int] = {}
-    for number, record in enumerate(records, start=1):
-        video = _parse_record(record, f"{name}, record {number}")
-        if video.video_id in first_with:
-            raise DataError(
-                f"{name}, record {number} (videoID {video.video_id!r}), field videoID: record "
-                f"{first_with[video.video_id]} has the same id. Remove or merge one of them."
-            )
-        first_with[video.video_id] = number
-        videos.append(video)
-    return videos
+    return [_checked(record, number, name, first_with) for number, record in enumerate(records, start=1)]
+
+
+def _checked(record: object, number: int, name: str, first_with: dict[str, int]) -> CaptionedVideo:
+    """The record with this number, whose id must be new; `first_with` remembers the ids."""
+    video = _parse_record(record, f"{name}, record {number}")
+    if video.video_id in first_with:
+        raise DataError(
+            f"{name}, record {number} (videoID {video.video_id!r}), field videoID: record "
+            f"{first_with[video.video_id]} has the same id. Remove or merge one of them."
+        )
+    first_with[video.video_id] = number
+    return video
+
+
+def _is_empty(name: str) -> DataError:
+    return DataError(f"{name}: the list of records is empty. Remove the file if there is no such split.")
 
 
 def _parse_record(record: object, where: str) -> CaptionedVideo:

@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Real
 
 from vatex_jax.errors import DataError
 from vatex_jax.text.tagging import Word
@@ -66,11 +66,10 @@ def aligned_statistics(
     return np.array(rows, np.int64).reshape(-1, 2)
 
 
-def percent(summed: Float[np.ndarray, "... 2"]) -> Float[np.ndarray, "..."]:
+def percent(summed: Real[np.ndarray, "... 2"]) -> Float[np.ndarray, "..."]:
     """The percentage of summed statistics; 0 where there is nothing to recover."""
-    summed = np.asarray(summed, np.float64)
-    total = summed[..., 1]
-    return 100.0 * np.divide(summed[..., 0], total, out=np.zeros_like(total), where=total > 0)
+    found, total = summed[..., 0], np.asarray(summed[..., 1], np.float64)
+    return np.asarray(100.0 * np.divide(found, total, out=np.zeros_like(total), where=total > 0))
 
 
 def _recovered(reference: Sequence[Word], translation: Sequence[Word], kind: str) -> tuple[int, int]:

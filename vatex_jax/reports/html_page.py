@@ -5,7 +5,7 @@ if a text that is shown were to be taken for markup. Data enters as JSON that no
 its element, and pages put it into the document as text only (`textContent`).
 
 The files in `pages/` are the parts: `page.css` and `page.js` serve every page (progress kept in the browser, a file to
-save, keys); a page adds its own script after them.
+save), `tasks.html` and `tasks.js` those of tasks to be done one by one; a page adds its own script after them.
 """
 
 import base64
@@ -66,6 +66,17 @@ def document(title: str, body: str, data: object, scripts: tuple[str, ...], imag
         data=embed_json(data),
         script=script,
     )
+
+
+def tasks_body(guide: str, keys: str = "") -> str:
+    """The body of a page of tasks (`tasks.js`): annotator, cards, progress, files.
+
+    Args:
+        guide: the file in `pages/` that says what to do.
+        keys: the file that names keys of this page alone; empty for none.
+    """
+    body = part("tasks.html").replace("{{guide}}\n", part(guide))
+    return body.replace("{{keys}}\n", part(keys) if keys else "")
 
 
 def embed_json(value: object) -> str:

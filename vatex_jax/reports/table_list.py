@@ -83,6 +83,43 @@ TABLES["vatex_table6"] = Table(
 )
 
 
+def _corpus_row(label: str, language: str, published: str, own: Callable[[Any], bool], paper: bool) -> Row:
+    """A corpus in one language; the paper's figures stand beside those of its own corpora, else below the table."""
+    beside = {"published": published} if paper else {"kindred": published}
+    return Row(label, {"dataset.name": own}, optional=True, prefix=f"{language}/", **beside)
+
+
+def _named(*words: str) -> Callable[[Any], bool]:
+    return lambda name: isinstance(name, str) and name.lower().partition("/")[0].replace("-", "_") in words
+
+
+def _neither(*tests: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda name: not any(test(name) for test in tests)
+
+
+_IS_VATEX, _IS_MSR_VTT = _named("vatex"), _named("msr_vtt", "msrvtt")
+CORPUS_COLUMNS = (
+    ("length", "words", 2), ("intra_video_duplicates", "intra-video, %", 1), ("inter_video_duplicates",
+     "inter-video, %", 1), *((f"unique_{n}gram", f"{n}-grams", 0) for n in range(1, 5)),
+    *((f"unique_{kind}", f"{kind}s", 0) for kind in ("verb", "noun", "adjective", "adverb")),
+)  # fmt: skip
+TABLES["vatex_table3"] = Table(
+    title="Caption corpora",
+    published="vatex_table3",
+    experiment="corpus",
+    rows=(
+        _corpus_row("MSR-VTT", "en", "msr_vtt", _IS_MSR_VTT, True),
+        _corpus_row("VaTeX-en", "en", "en", _IS_VATEX, True),
+        _corpus_row("VaTeX-zh", "zh", "zh", _IS_VATEX, True),
+        _corpus_row("English", "en", "en", _neither(_IS_VATEX, _IS_MSR_VTT), False),
+        _corpus_row("Chinese", "zh", "zh", _neither(_IS_VATEX, _IS_MSR_VTT), False),
+    ),
+    columns=tuple(
+        Column(title, {}, name, name, places, optional=True, compared=False) for name, title, places in CORPUS_COLUMNS
+    ),
+)
+
+
 _RANKING = (("mr", "MR", 2), ("r@1", "R@1", 2), ("r@5", "R@5", 2), ("r@10", "R@10", 2), ("mrr", "MRR", 4),
             ("ndcg", "NDCG", 4))  # fmt: skip
 _RANKERS = {"nn_aq": "NN-AQ", "nn_aqi": "NN-AQI", "none": "no CCA", "aq": "CCA-AQ", "aqi": "CCA-AQI (Q)"}

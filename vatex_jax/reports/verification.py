@@ -68,9 +68,9 @@ def make_pages(
         shown = range(number * batch.pages // files, (number + 1) * batch.pages // files)
         path = folder / (f"{NAME}.html" if files == 1 else f"{NAME}-{number + 1}.html")
         data = _page_data(batch, shown, folder, images) | {"file": path.stem, "title": title, "language": language}
-        scripts = ("verification.js",)
+        scripts = ("tasks.js", "verification.js")
         policy = images.policy if images else ""
-        body = html_page.part("verification.html")
+        body = html_page.tasks_body("verification.html", "verification_keys.html")
         write_text_whole(path, html_page.document(title, body, data, scripts, policy))
         paths.append(path)
     return paths
@@ -93,7 +93,14 @@ def _page_data(batch: Batch, pages: range, folder: Path, images: ImagePattern | 
     privacy = "Nothing is sent anywhere: what you do stays in this browser until you save it as a file."
     if images and images.url:
         privacy += f" The pictures come from {images.policy}, which sees that they are asked for."
-    return {"schema": SCHEMA, "batch": batch.id, "per_page": batch.per_page, "privacy": privacy, "tasks": tasks}
+    return {
+        "kind": "verification",
+        "schema": SCHEMA,
+        "batch": batch.id,
+        "per_page": batch.per_page,
+        "privacy": privacy,
+        "tasks": tasks,
+    }
 
 
 def _make(chosen: argparse.Namespace) -> str:

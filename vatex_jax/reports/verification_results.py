@@ -12,7 +12,6 @@ import csv
 import dataclasses
 import io
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,10 +19,10 @@ from typing import Any
 import numpy as np
 
 from vatex_jax.errors import DataError
-from vatex_jax.files import read_json
 from vatex_jax.metrics.agreement import krippendorff_alpha, pair_agreement, selection
 from vatex_jax.reports import published
 from vatex_jax.reports.grid import markdown_grid, text_grid
+from vatex_jax.reports.saved_results import read_saved
 from vatex_jax.reports.summary import one_line
 from vatex_jax.reports.verification_tasks import Batch, Task
 
@@ -33,8 +32,6 @@ SUSPICIOUS_TASKS = 5
 """So many tasks of two answers or more, all ticked or all unticked alike, make a person's work suspicious."""
 
 _TABLE = "visdial_table2"
-_SAVED = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)  # ordered as texts are
-_LONGEST = 1e9  # seconds, thirty years
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,38 +73,12 @@ def read_result(path: Path) -> dict[str, Any]:
     Raises:
         DataError: it is no such file; the message names the field.
     """
-    value = read_json(path)
-    if not isinstance(value, dict) or value.get("schema") != SCHEMA:
-        raise DataError(f"{path}: not the results of a verification page ({SCHEMA!r}). Leave it out.")
-    for name in ("batch", "file", "annotator", "saved"):
-        if not isinstance(value.get(name), str) or not value[name]:
-            raise DataError(f"{path}: the field {name!r} must be a text; the file is damaged.")
-    if not re.fullmatch(r"[\w.-]{1,40}", value["annotator"]):
-        raise DataError(
-            f"{path}: {value['annotator']!r} is no annotator id: letters, digits, '.', '-', '_', 40 at most."
-        )
-    if not _SAVED.fullmatch(value["saved"]):  # by it is settled which of two files counts
-        raise DataError(
-            f"{path}: the field 'saved' is {value['saved'][:40]!a}, no time of the page's; the file is damaged."
-        )
-    if not isinstance(value.get("tasks"), list):
-        raise DataError(f"{path}: the field 'tasks' must be a list; the file is damaged.")
-    for number, entry in enumerate(value["tasks"]):
-        if not _is_entry(entry):
-            raise DataError(f"{path}: task {number} is damaged: wanted are id, done, ticked and seconds.")
-    return value | {"path": str(path)}
+    return read_saved(path, SCHEMA, "verification", _has_ticks, "id, done, ticked and seconds")
 
 
-def _is_entry(entry: object) -> bool:
-    return (
-        isinstance(entry, dict)
-        and isinstance(entry.get("id"), str)
-        and isinstance(entry.get("done"), bool)
-        and isinstance(entry.get("ticked"), list)
-        and all(type(place) is int for place in entry["ticked"])
-        and type(entry.get("seconds")) in (int, float)
-        and 0 <= entry["seconds"] <= _LONGEST
-    )
+def _has_ticks(entry: Mapping[str, Any]) -> bool:
+    ticked = entry.get("ticked")
+    return isinstance(ticked, list) and all(type(place) is int for place in ticked)
 
 
 def collect(results: Sequence[Mapping[str, Any]], batches: Mapping[str, Batch]) -> Collected:

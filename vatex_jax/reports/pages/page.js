@@ -30,7 +30,7 @@ const page = {
   },
 
   // Whether a key pressed here is text somebody writes.
-  writing: (target) => target.matches("textarea, select, input:not([type=checkbox])"),
+  writing: (target) => target.matches("textarea, select, input:not([type=checkbox], [type=radio])"),
 };
 
 // Progress under one key of localStorage. Browsers may refuse it (settings, private windows, a full disk): then `works`

@@ -167,11 +167,11 @@ def _words_of(phrase: str) -> tuple[str, ...]:
 
 def _other_language(language: str, caption: str, words: Sequence[str]) -> str | None:
     """What a caption is written in instead of its language; None where nothing speaks against it."""
-    letters = [character for character in caption if character.isalpha()]
-    own = sum(_is_chinese(letter) if language == "zh" else _is_latin(letter) for letter in letters)
-    script = {"en": "Latin", "zh": "Chinese"}[language]
-    if 2 * own < len(letters) or not letters:
-        return f"{own} of {len(letters)} letters are {script}"
+    parts = _PARTS.findall(caption)  # a Chinese character says as much as a word of letters
+    own = sum(_is_chinese(part) if language == "zh" else _is_latin(part[0]) for part in parts)
+    script = {"en": "in Latin letters", "zh": "Chinese"}[language]
+    if 2 * own < len(parts) or not parts:
+        return f"{own} of {len(parts)} words and characters are {script}"
     if language == "zh" or len(words) < _FEWEST_WORDS:
         return None
     counts = {name: sum(word in common for word in words) for name, common in _common_words().items()}
@@ -184,7 +184,9 @@ def _common_words() -> dict[str, frozenset[str]]:
     return {language: frozenset(words.split()) for language, words in _COMMON.items()}
 
 
-_CHINESE = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f]")
+_HAN = r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f]"
+_CHINESE = re.compile(_HAN)
+_PARTS = re.compile(rf"{_HAN}|(?:(?!{_HAN})[^\W\d_])+")
 
 
 def _is_chinese(character: str) -> bool:

@@ -5,7 +5,7 @@ python -m vatex_jax.reports.masking_curves results/vatex_table6/vatex_sim --out=
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +17,13 @@ from vatex_jax.reports.plots import COLOURS, figure_axes
 LABELS = {"none": "NMT", "attention": "VMT", "shuffled": "VMT, other videos (control)"}
 MARKERS = "os^dv"
 
-Points = dict[float, list[float]]
+Points = Mapping[float, Sequence[float]]
 """By rate, the values of all seeds."""
 
 
-def series(found: Sequence[dict[str, Any]], kind: str, metric: str) -> dict[str, Points]:
+def series(found: Sequence[Mapping[str, Any]], kind: str, metric: str) -> dict[str, Points]:
     """By variant, a metric at each rate at which words of a kind are masked; 0 is every kind's."""
-    lines: dict[str, Points] = {}
+    lines: dict[str, dict[float, list[float]]] = {}
     for one in found:
         masking = one["config"]["mask"]
         if masking["kind"] == kind or masking["rate"] == 0:

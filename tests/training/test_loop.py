@@ -6,11 +6,14 @@ import threading
 
 import jax
 import numpy as np
+import optax
 import pytest
 
 from vatex_jax.errors import CheckpointError, ConfigError, DataError, TrainingError
+from vatex_jax.training import sharding
 from vatex_jax.training.checkpoints import load_best_params
-from vatex_jax.training.loop import Stage, train
+from vatex_jax.training.loop import Stage, make_train_step, shapes_of, train
+from vatex_jax.training.state import new_state
 from vatex_jax.training.writers import read_metrics
 
 
@@ -174,6 +177,9 @@ class Failing:
             raise OSError("the machine fails")
         return self.batches.batch(step)
 
+    def of_each_shape(self):
+        return self.batches.of_each_shape()
+
 
 def test_a_run_that_failed_anywhere_goes_on_as_if_it_had_not(toy, tmp_path):
     fields = dict(epochs=4, patience=2, plateau_factor=0.5, plateau_patience=1, eval_every=3)
@@ -257,3 +263,21 @@ def test_one_line_an_evaluation_where_there_is_no_terminal(toy, tmp_path, capsys
     assert "epoch 2  step 10" in printed.out
     assert "accuracy 0.250  best 0.500" in printed.out
     assert printed.err == ""
+
+
+def test_programs_for_several_shapes_are_compiled_ahead_and_give_the_same_bits(toy):
+    mesh, optimizer = sharding.make_mesh(), optax.sgd(0.1)
+    task, wide = toy.ToyTask(), toy.ToyBatches().batch(0)
+    narrow = {"words": wide["words"][:, :3], "index": wide["index"]}
+    made = [make_train_step(task, optimizer, mesh, jax.random.key(1)) for _ in range(2)]
+    states = [new_state(task.init(jax.random.key(0)), optimizer) for _ in range(2)]
+    states = [sharding.replicate(mesh, jax.device_get(state)) for state in states]
+    made[1].compile(states[1], [wide, narrow, wide])
+    programs = dict(made[1]._programs)
+    assert set(programs) == {shapes_of(wide), shapes_of(narrow)}
+    for batch in (narrow, wide, narrow, {name: array[:8] for name, array in wide.items()}):
+        for number, step in enumerate(made):
+            states[number], measured = step(states[number], sharding.shard_batch(mesh, batch))
+            assert np.isfinite(np.asarray(measured)).all()
+    assert_same(states[0], states[1])
+    assert made[1]._programs == programs

@@ -170,6 +170,11 @@ class TrainingBatches:
         self._next = step + 1
         return next(self._iterator)
 
+    def of_each_shape(self) -> Iterator[dict[str, np.ndarray]]:
+        """A batch of each shape there is, of one example, cheapest first."""
+        for members, shape in zip(self.buckets.members, self.buckets.shapes, strict=True):
+            yield assemble(self.examples, members[:1], shape, self.buckets.batch_size)
+
     def _from(self, step: int) -> Iterator[dict[str, np.ndarray]]:
         # The order is a function of the step, so the position of a resume is the step: no iterator state to keep.
         steps = grain.MapDataset.source(_StepsFrom(step)).map(self._load)

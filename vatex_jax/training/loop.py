@@ -9,8 +9,10 @@ import dataclasses
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -34,6 +36,7 @@ from vatex_jax.training.writers import MetricsWriter, write_history
 NEVER = -1  # `eval_every`: nothing is measured on validation, and the last step is kept
 IN_FLIGHT = 4  # steps the host may run ahead of the devices, and the steps within which a NaN is noticed
 SCALARS_EVERY = 20  # steps between training events for TensorBoard
+COMPILE_AT_ONCE = 2  # programs; each takes a gigabyte of the host's memory at the published sizes
 AGREE_EVERY = 10  # steps between the processes' asking each other whether to save or to stop
 
 
@@ -206,7 +209,7 @@ class _Run:
         self.schedule = schedules.make_schedule(self.config, self.stage_steps)
         self.optimizer = optimizers.make_optimizer(self.config, self.schedule, stage.frozen)
         self.train_step = make_train_step(self.task, self.optimizer, self.mesh, self.step_key, stage.frozen)
-        self.compiled: set[tuple] = set()
+        self.compiled: set[Shapes] = set()
 
     def _evaluation_is_due(self) -> bool:
         """Every `eval_every` steps or at the end of each epoch, and at the end of a stage; once a step."""
@@ -217,11 +220,13 @@ class _Run:
 
     def _train_step(self) -> None:
         batch = self.batches.batch(self.step)
-        shapes = tuple((name, array.shape) for name, array in sorted(batch.items()))
+        shapes = shapes_of(batch)
+        if not self.compiled:
+            self.train_step.compile(self.state, [batch, *self.batches.of_each_shape()])
         sharded = sharding.shard_batch(self.mesh, batch)
         self._lap(training=True)
         self.state, measured = self.train_step(self.state, sharded)
-        # A shape's first step compiles inside the call; the words per second are those of the compiled program.
+        # A shape's first step waits for its program; the words per second are those of the compiled program.
         self._lap(training=shapes in self.compiled)
         self.compiled.add(shapes)
         self.step += 1
@@ -343,13 +348,49 @@ class _Run:
         raise SystemExit(0)
 
 
+Shapes = tuple[tuple[str, tuple[int, ...]], ...]
+
+
+def shapes_of(batch: Mapping[str, Any]) -> Shapes:
+    """The shape of each array of a batch, by name."""
+    return tuple((name, tuple(array.shape)) for name, array in sorted(batch.items()))
+
+
+class TrainStep:
+    """A jitted step, `step(state, batch)`, whose programs for several shapes can be compiled side by side."""
+
+    def __init__(self, jitted: Any, key_data: jax.Array):
+        self._jitted, self._key_data = jitted, key_data
+        self._programs: dict[Shapes, Future] = {}
+
+    def __call__(self, state: TrainState, batch: dict[str, jax.Array]) -> tuple[TrainState, jax.Array]:
+        program = self._programs.get(shapes_of(batch))
+        return (self._jitted if program is None else program.result())(state, batch, self._key_data)
+
+    def compile(self, state: TrainState, batches: Iterable[Mapping[str, np.ndarray]]) -> None:
+        """Begins to compile the programs for the shapes of some batches, in this order, and returns at once.
+
+        XLA compiles a program for the CPU on one core, and several cores compile several; a step waits for its own.
+        """
+        like = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype), state)
+        pool = ThreadPoolExecutor(COMPILE_AT_ONCE)
+        for batch in batches:
+            if shapes_of(batch) not in self._programs:
+                arrays = {name: jax.ShapeDtypeStruct(array.shape, array.dtype) for name, array in batch.items()}
+                self._programs[shapes_of(batch)] = pool.submit(self._compiled, like, arrays)
+        pool.shutdown(wait=False)
+
+    def _compiled(self, state: Any, batch: Any) -> Any:
+        return self._jitted.lower(state, batch, self._key_data).compile()
+
+
 def make_train_step(
     task: Task,
     optimizer: optax.GradientTransformation,
     mesh: Mesh,
     key: jax.Array,
     frozen: optimizers.Frozen | None = None,
-) -> Callable[[TrainState, dict[str, jax.Array]], tuple[TrainState, jax.Array]]:
+) -> TrainStep:
     """The jitted training step; its state is donated, so the one handed in is gone afterwards.
 
     Args:
@@ -383,7 +424,7 @@ def make_train_step(
     )
     # The key is an argument: as a constant it would make another program of every seed, to be compiled anew.
     key_data = sharding.replicate(mesh, np.asarray(jax.random.key_data(key)))
-    return lambda state, batch: jitted(state, batch, key_data)
+    return TrainStep(jitted, key_data)
 
 
 def check_config(config: ml_collections.ConfigDict) -> None:

@@ -3,7 +3,7 @@
 The loop knows nothing of models; a translator, a captioner and a dialogue agent are three tasks.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol, runtime_checkable
 
 import jax
@@ -49,3 +49,6 @@ class Batches(Protocol):
 
     def batch(self, step: int) -> dict[str, np.ndarray]:
         """Global batch number `step` of the run: arrays with the rows first, `index` among them naming the examples."""
+
+    def of_each_shape(self) -> Iterable[dict[str, np.ndarray]]:
+        """A batch of each shape there is; what it holds does not matter."""

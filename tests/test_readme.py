@@ -68,6 +68,10 @@ def test_build_commands_parse(words):
     assert parsed.name.split("/")[0] in build.NAMES
 
 
+def test_no_figure_waits_to_be_filled_in():
+    assert "@@" not in README
+
+
 def test_linked_files_exist():
     for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", README):
         assert (ROOT / target).exists(), target

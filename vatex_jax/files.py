@@ -73,10 +73,11 @@ def write_json_lines_whole(path: str | os.PathLike, records: Iterable[object]) -
 
     Line separators that JSON allows within strings, but at which `str.splitlines` cuts, are escaped.
     """
-    write_bytes_whole(path, b"".join(_json_line(record) for record in records))
+    write_bytes_whole(path, b"".join(json_line(record) for record in records))
 
 
-def _json_line(record: object) -> bytes:
+def json_line(record: object) -> bytes:
+    """A JSON value on a line of its own, whatever cuts lines."""
     line = json_bytes(record)
     for separator, escaped in _SEPARATORS.items():
         line = line.replace(separator, escaped)

@@ -2,9 +2,9 @@
 
 import pytest
 
-from vatex_jax.corpus.quality import Checker, Rules, keep, read_sensitive
+from vatex_jax.corpus.quality import Checker, Rules, keep, read_sensitive, vatex_record
 from vatex_jax.corpus.readers import CorpusVideo
-from vatex_jax.errors import ConfigError
+from vatex_jax.errors import ConfigError, DataError
 
 LONG = "A young man in a red shirt is throwing a ball to his dog."
 CHINESE = "一个穿着红色上衣的年轻男人正在公园里扔球。"
@@ -49,6 +49,7 @@ def test_sensitive_words_are_whole_in_english_and_anywhere_in_chinese():
     assert checked("A man in a class throws a red BALL to dogs.", rules=rules) == [(0, "sensitive")]
     assert checked("A man in a class throws a red, round ball to dogs.", rules=rules) == []
     assert checked("一个穿着红色上衣的年轻男人说了坏词。", language="zh", rules=rules) == [(0, "sensitive")]
+    assert checked(f"{CHINESE}t恤", language="zh", rules=Rules(sensitive=("T恤",))) == [(0, "sensitive")]
 
 
 @pytest.mark.parametrize(
@@ -68,7 +69,8 @@ def test_what_is_no_english_is_rejected(caption):
 
 
 @pytest.mark.parametrize(
-    "caption", [LONG, "A man plays la bamba on el guitarrón in a bar.", "Man rides horse fast downhill"]
+    "caption",
+    [LONG, "A man plays la bamba on el guitarrón in a bar.", "A man watches another man do a bicycle trick ."],
 )
 def test_english_is_english(caption):
     assert checked(caption, rules=Rules(min_english_words=0)) == []
@@ -94,10 +96,20 @@ def test_the_filter_drops_direct_captions_and_videos_whose_pairs_would_shift():
     assert keep(alone, Checker(Rules()).check(alone)) is None
 
 
+def test_a_layout_that_would_shift_pairs_is_refused():
+    with pytest.raises(DataError, match="v has 2 parallel captions, and in VaTeX's layout it would have 5"):
+        vatex_record(CorpusVideo("train", "v", ("a",) * 6, ("b",) * 6, 2))
+    video = CorpusVideo("train", "v", ("a",) * 6, ("b",) * 9, 5)
+    assert vatex_record(video) == {"videoID": "v", "enCap": ["a"] * 6, "chCap": ["b"] * 9}
+
+
 def test_lists_of_sensitive_words(tmp_path):
     path = tmp_path / "words.txt"
     path.write_text("# a remark\n\n bad word \n坏词\n", encoding="utf-8")
     assert read_sensitive(path) == ("bad word", "坏词")
+    path.write_text("  # indented\nword\n***\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"'\*\*\*' holds no letter or digit"):
+        read_sensitive(path)
     path.write_text("# nothing\n", encoding="utf-8")
     with pytest.raises(ConfigError, match="holds no word"):
         read_sensitive(path)

@@ -84,6 +84,7 @@ def test_nothing_counts_nothing():
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_figures_equal_a_plain_recount_of_many_captions(language, monkeypatch):
     monkeypatch.setattr(statistics, "_FIRST_POINT", 7)
+    monkeypatch.setattr(statistics, "_WAITING", 4)
     words = {"en": ["a", "the", "man", "woman", "dog", "runs", "eats", "red", "ball", "quickly", "in", "park", "."],
              "zh": list("男女狗跑吃红球在里的。")}[language]  # fmt: skip
     rng = np.random.default_rng(0)

@@ -109,7 +109,8 @@ def test_what_a_name_or_path_may_not_be(environment):
     mine = write_corpus(environment / "mine.json")
     for corpora, message in (
         ("mine", "must be NAME=PATH"), (f"a={mine},a={mine}", "each name once"), (f"../x={mine}", "must be NAME=PATH"),
-        ("figures=x", "must be NAME=PATH"), ("a=", "must be NAME=PATH"),
+        ("figures=x", "must be NAME=PATH"), ("config.json=x", "none of a file"),
+        ("filtered=x", "none of a file"), ("a=", "must be NAME=PATH"),
     ):  # fmt: skip
         config = config_for()
         config.corpora = corpora

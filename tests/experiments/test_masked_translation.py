@@ -68,6 +68,8 @@ def test_metrics_have_intervals_and_say_what_was_masked(finished):
     assert signature["masks"].startswith("noun:1|en:spacy-3.")
     assert signature["recovery"].endswith("zh:jieba.posseg-0.42.1")
     assert signature["alignment"] == "world"
+    assert metrics["aligner_precision"] != metrics["aligned"]
+    assert 50 < metrics["aligner_coverage"] <= 100
     assert np.load(workdir / "noun_recovery_statistics.npy").shape == (40, 2)
 
 
@@ -124,7 +126,9 @@ def test_the_world_says_what_masked_words_became_and_an_aligner_where_there_is_n
     for wanted, (_, reference) in zip(world.wanted, data.text["test"].captions, strict=True):
         tokens = tokenize(reference)
         assert all(set(word) <= set(tokens) for word in wanted)
-    assert 0 < world.precision <= 100
+    assert 50 < world.precision <= 100
+    assert 50 < world.coverage <= 100
+    assert world.aligned < 100  # the world says nothing of words of its templates
     monkeypatch.delattr(type(data.source.builder), "aligned_words")
     learned = align_masks(data)
     assert (learned.by, learned.precision) == ("dice", None)

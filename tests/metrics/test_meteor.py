@@ -210,7 +210,7 @@ def test_several_programs_share_the_sentences_and_keep_their_places(fake_java, m
     fake_java(ECHO)
     monkeypatch.setattr(module, "_WORTH", 100)
     monkeypatch.setattr(module, "_BLOCK", 20)
-    monkeypatch.setattr(os, "cpu_count", lambda: 3)
+    monkeypatch.setattr(module, "_processors", lambda: 3)
     hypotheses = [str(number) for number in np.random.default_rng(0).permutation(900)]
     with Meteor() as meteor:
         meteor.expect(99)
@@ -224,13 +224,35 @@ def test_several_programs_share_the_sentences_and_keep_their_places(fake_java, m
         assert {int(reply.split()[-1]) for block in replies for reply in block} == set(pids)
     np.testing.assert_array_equal(scores, [int(text) / 1000 for text in hypotheses])
     assert all(map(is_gone, pids))
+    with meteor:  # used again, it begins with one
+        assert meteor.sentences(["7"], [["r"]]) == [0.007]
+        assert len(meteor._programs) == 1
+
+
+def test_an_interrupted_stop_leaves_no_program_running(fake_java, monkeypatch):
+    fake_java(ECHO)
+    monkeypatch.setattr(module, "_WORTH", 1)
+    monkeypatch.setattr(module, "_processors", lambda: 3)
+    meteor = Meteor().__enter__()
+    meteor.expect(10)
+    pids, stop = [program.pid for program in meteor._programs], LineProgram.stop
+
+    def interrupted(program):
+        stop(program)
+        if program is meteor._programs[-1]:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(LineProgram, "stop", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        meteor.__exit__(None, None, None)
+    assert all(map(is_gone, pids))
 
 
 def test_one_of_several_programs_that_fails_ends_them_all(fake_java, monkeypatch):
     fake_java(ECHO)
     monkeypatch.setattr(module, "_WORTH", 1)
     monkeypatch.setattr(module, "_BLOCK", 5)
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(module, "_processors", lambda: 2)
     hypotheses = [str(number) for number in range(400)]
     hypotheses[17] = "boom"
     with Meteor() as meteor:

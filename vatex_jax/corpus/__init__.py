@@ -1,1 +1,1 @@
-"""What a caption corpus is like, and what is wrong with it: statistics, quality rules, reference assignment."""
+"""What a caption corpus is like, and what is wrong with it: statistics and quality rules."""

@@ -5,8 +5,8 @@ A caption is rejected where it is
   fewer than 15 Chinese characters; translations may be as short as they are;
 - repeated: the same as an earlier caption, of this video or another (`statistics.text_key` says what is the same);
 - sensitive: it holds a word of a list that the user supplies;
-- in another language: most of its letters are of another script, or, in English of some length, another European
-  language's commonest words are more than English's.
+- in another language: most of its words are of another script, or, in English of some length, another European
+  language's commonest words are by two more than English's.
 
 The last is a rule of thumb that needs no model: it knows Spanish, French, German, Italian and Portuguese, and says
 nothing of captions of fewer than five words.
@@ -18,25 +18,28 @@ import pathlib
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from vatex_jax.corpus.readers import LANGUAGES, CorpusVideo
 from vatex_jax.corpus.statistics import is_word, text_key
+from vatex_jax.data.captions import PARALLEL_CAPTIONS
 from vatex_jax.errors import ConfigError, DataError
 from vatex_jax.text.tokenization import make_tokenizer
 
 RULES = ("short", "repeated", "sensitive", "language")
 
+# Words that are English too (son, die, no, a) are left out of the other languages' lists.
 _COMMON = {
     "en": "the a an is are of and to in on with his her their while then at it as by from for that this who into up",
-    "es": "el la los las un una es son de y con en su mientras luego del al por para que se unos lo está están hombre",
-    "fr": "le la les un une est sont de des et avec dans sur son sa ses puis du au aux qui se il elle en pendant homme",
-    "de": "der die das ein eine einen ist sind und mit auf seine ihre dann dem den im zu von sich er sie während mann",
-    "it": "il lo la i gli le un una è sono di e con in su suo sua poi del della al che si mentre nel uomo per da",
-    "pt": "o a os as um uma é são de e com em no na seu sua depois do da ao que se enquanto por para homem está",
+    "es": "el la los las un una es de y con en su mientras luego del al por para que se unos lo está están hombre",
+    "fr": "le la les un une des et avec dans sur ses puis du au aux qui se il elle pendant homme cette deux leur",
+    "de": "der das ein eine einen ist sind und mit auf seine ihre dann dem zu von sich er sie während mann einem",
+    "it": "il lo la gli le un una è sono di e con su suo sua poi del della al che si mentre nel uomo da dei delle",
+    "pt": "os um uma é são de e com em na seu sua depois da ao que se enquanto para homem está dos das pelo",
 }
 _FEWEST_WORDS = 5  # of a caption whose commonest words tell its language
+_MARGIN = 2  # by so many common words another language must lead
 
 
 class Rejection(NamedTuple):
@@ -97,11 +100,20 @@ class Checker:
                     found.append(Rejection(video.split, video.video_id, language, number, caption, *fault))
         return found
 
+    def withdraw(self, video: CorpusVideo) -> None:
+        """Forgets the captions of a video that is left out, so that they can be told of another."""
+        for language in LANGUAGES:
+            for caption in video.captions(language):
+                key = language, text_key(caption)
+                if self._met.get(key) == video.video_id:
+                    del self._met[key]
+
     def _fault(self, language: str, caption: str, direct: bool, video_id: str) -> tuple[str, str] | None:
         key = language, text_key(caption)
         earlier = self._met.get(key)
         self._met.setdefault(key, video_id)  # of every caption, whatever else is wrong with it
-        words = [token for token in self._tokenize(caption) if is_word(token)]
+        # Of `he's` one word is counted: what follows the apostrophe makes no sentence longer.
+        words = [token for token in self._tokenize(caption) if is_word(token) and not token.startswith("'")]
         rules = self._rules
         if language == "en" and len(words) < rules.min_english_words:
             return "short", f"{len(words)} words, at least {rules.min_english_words} are wanted"
@@ -127,9 +139,12 @@ def read_sensitive(path: str | pathlib.Path) -> tuple[str, ...]:
         lines = pathlib.Path(path).read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"config.quality.sensitive_words={path}: cannot be read ({error}).") from error
-    words = tuple(line.strip() for line in lines if line.strip() and not line.startswith("#"))
+    words = tuple(line for line in map(str.strip, lines) if line and not line.startswith("#"))
     if not words:
         raise ConfigError(f"config.quality.sensitive_words={path}: holds no word; write one a line.")
+    signs = next((word for word in words if not is_word(word)), None)
+    if signs is not None:
+        raise ConfigError(f"config.quality.sensitive_words={path}: {signs!r} holds no letter or digit; remove it.")
     return words
 
 
@@ -155,7 +170,7 @@ def keep(video: CorpusVideo, rejections: Sequence[Rejection]) -> CorpusVideo | N
 def _holds(caption: str, words: Sequence[str], phrase: str) -> bool:
     """Whether a caption holds a phrase: Chinese anywhere, others as whole words."""
     if any(map(_is_chinese, phrase)):
-        return phrase in caption
+        return phrase.casefold() in caption.casefold()
     wanted = _words_of(phrase)
     return any(tuple(words[start : start + len(wanted)]) == wanted for start in range(len(words) - len(wanted) + 1))
 
@@ -175,8 +190,10 @@ def _other_language(language: str, caption: str, words: Sequence[str]) -> str | 
     if language == "zh" or len(words) < _FEWEST_WORDS:
         return None
     counts = {name: sum(word in common for word in words) for name, common in _common_words().items()}
-    best = max(counts, key=lambda name: (counts[name], name == "en"))
-    return None if best == "en" else f"{counts[best]} of {len(words)} words are common in {best}, {counts['en']} in en"
+    best = max(counts, key=counts.__getitem__)
+    if counts[best] < counts["en"] + _MARGIN:
+        return None
+    return f"{counts[best]} of {len(words)} words are common in {best}, {counts['en']} in en"
 
 
 @functools.cache
@@ -197,9 +214,16 @@ def _is_latin(character: str) -> bool:
     return unicodedata.name(character, "").startswith("LATIN")
 
 
-def vatex_records(videos: Iterator[CorpusVideo]) -> Iterator[dict[str, object]]:
-    """The videos in VaTeX's layout."""
-    for video in videos:
-        if not video.en and not video.zh:
-            raise DataError(f"{video.video_id} has no caption.")
-        yield {"videoID": video.video_id, "enCap": list(video.en), "chCap": list(video.zh)}
+def vatex_record(video: CorpusVideo) -> dict[str, object]:
+    """The video in VaTeX's layout.
+
+    Raises:
+        DataError: the layout would have other captions translate each other than do.
+    """
+    told = min(PARALLEL_CAPTIONS, len(video.en), len(video.zh))
+    if video.pairs != told:
+        raise DataError(
+            f"{video.video_id} has {video.pairs} parallel captions, and in VaTeX's layout it would have {told}, the "
+            "last of both lists: this corpus cannot be filtered into files. Leave config.quality.filter False."
+        )
+    return {"videoID": video.video_id, "enCap": list(video.en), "chCap": list(video.zh)}

@@ -29,6 +29,7 @@ PER_CAPTION = ("noun", "verb")
 """Kinds of which the distinct words of each caption are counted (Figure 3)."""
 
 _FIRST_POINT, _GROWTH = 200, 0.05  # captions up to the first point of a curve; of all so far, up to the next
+_WAITING = 5000  # captions that are counted at once, at most
 
 
 @dataclasses.dataclass
@@ -115,21 +116,26 @@ class CorpusCounter:
             found.words += len(spoken)
             found.lengths[len(spoken)] += 1
             self._waiting.append(tokens)
-        if found.captions >= self._point:
+        point = found.captions >= self._point
+        if point or len(self._waiting) >= _WAITING:
             self._count()
+        if point:
+            found.curve.append((found.captions, self._ngrams.count(4)))
             self._point = found.captions + max(_FIRST_POINT, int(_GROWTH * found.captions))
 
     def finish(self) -> CorpusStatistics:
         """The figures of all that was added."""
         self._count()
         found = self._found
+        if found.captions and (not found.curve or found.curve[-1][0] < found.captions):
+            found.curve.append((found.captions, self._ngrams.count(4)))
         found.shared_captions = self._texts.shared()
         found.distinct = {n: self._ngrams.count(n) for n in ORDERS}
         found.kinds = {kind: len(words) for kind, words in self._kinds.items()}
         return found
 
     def _count(self) -> None:
-        """Counts the captions that wait, and notes a point of the curve."""
+        """Counts the captions that wait."""
         if not self._waiting:
             return
         self._ngrams.add([[lower(token) for token in tokens if is_word(token)] for tokens in self._waiting])
@@ -138,7 +144,6 @@ class CorpusCounter:
             for words in self.tagger.tag(self._waiting):
                 self._count_kinds(words)
         self._waiting = []
-        self._found.curve.append((self._found.captions, self._ngrams.count(4)))
 
     def _count_kinds(self, words: Iterable[Word]) -> None:
         own: dict[str, set[str]] = {}

@@ -23,7 +23,7 @@ from vatex_jax.corpus.statistics import CorpusCounter, CorpusStatistics
 from vatex_jax.data.sources import open_source
 from vatex_jax.errors import ConfigError, DataError
 from vatex_jax.experiments.workdir import locked, open_workdir
-from vatex_jax.files import json_bytes, open_whole, read_json, write_json_whole
+from vatex_jax.files import json_bytes, json_line, open_whole, read_json, write_json_whole
 from vatex_jax.reports import results
 from vatex_jax.reports.corpus_summary import corpus_summary
 from vatex_jax.text.tagging import open_tagger
@@ -131,9 +131,11 @@ def named_paths(corpora: str) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for part in filter(None, (part.strip() for part in corpora.split(","))):
         name, equals, path = part.partition("=")
-        if not equals or not path or not _NAME.fullmatch(name) or name in found or name in ("figures", "checkpoints"):
+        taken = name in found or name in (FILTERED, "figures") or Path(name).suffix in (".json", ".jsonl")
+        if not equals or not path or not _NAME.fullmatch(name) or taken:
             raise ConfigError(
-                f"config.corpora: {part!r} must be NAME=PATH, each name once, of letters, digits and . _ + -."
+                f"config.corpora: {part!r} must be NAME=PATH, each name once, of letters, digits and . _ + -, and none "
+                "of a file or folder of ours (figures, config.json)."
             )
         found[name] = Path(path)
     return found
@@ -194,11 +196,13 @@ def _read(config: ml_collections.ConfigDict, corpus: Corpus, rules: quality.Rule
                 own[language] += len(video.captions(language))
                 counter.add(video)
             rejections = checker.check(video)
-            rejected.writelines(json_bytes(one._asdict()) + b"\n" for one in rejections)
+            rejected.writelines(json_line(one._asdict()) for one in rejections)
             if kept is not None:
                 left = quality.keep(video, rejections)
                 dropped += left is None
-                if left is not None:
+                if left is None:
+                    checker.withdraw(video)  # what is filtered need not differ from what is not there
+                else:
                     kept.write(left)
             bar.update(len(video.en) + len(video.zh))
     if not splits:
@@ -239,6 +243,7 @@ class _Filtered:
 
     def write(self, video: CorpusVideo) -> None:
         """Adds a video to its split's file."""
+        record = quality.vatex_record(video)
         name = _FILES.get(video.split) or re.sub(r"[^A-Za-z0-9_-]+", "_", video.split)
         if name not in self._open:
             file = self._stack.enter_context(open_whole(self._folder / f"{name}_filtered.json"))
@@ -247,7 +252,6 @@ class _Filtered:
             self._stack.push(lambda *error: None if error[0] else self._close(file))
         else:
             self._open[name].write(b",\n")
-        record = {"videoID": video.video_id, "enCap": list(video.en), "chCap": list(video.zh)}
         self._open[name].write(json_bytes(record))
 
     @staticmethod

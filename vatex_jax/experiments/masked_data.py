@@ -86,47 +86,57 @@ class Alignment:
         wanted: of each sentence, the target tokens of each masked word that has some.
         by: who says so: the simulated world, or the aligner that learned from the training pairs.
         aligned: percent of the masked words that have some.
-        precision, coverage: percent of the aligner's alignments that are the world's, and of masked words it aligned;
-            None where no world knows.
+        mutual: percent of the aligner's alignments of which neither word has a likelier partner: what can be said of
+            its quality without a world.
+        precision, coverage: percent of its alignments that are the world's, and of the words the world aligns that it
+            does; None where no world knows.
     """
 
     wanted: list[list[list[str]]]
     by: str
     aligned: float
+    mutual: float
     precision: float | None = None
     coverage: float | None = None
 
 
 def align_masks(data: MaskedTranslationData, split: str = "test") -> Alignment:
     """By the world where the data are one's, else by an aligner learned from the training pairs."""
-    found = _learned(data, split)
+    found, mutual = _learned(data, split)
     text, masks = data.text[split], data.masks[split]
     aligned_words = getattr(data.source.builder, "aligned_words", None)
     if aligned_words is None:
-        return _alignment([[None if word is None else [word] for word in words] for words in found], "dice")
+        return _alignment([[None if word is None else [word] for word in words] for words in found], "dice", mutual)
     tokenize = data.tokenizers["zh"].tokenize
     answers = []
     for tokens, places, (en, zh) in zip(data.words[split], masks, text.captions, strict=True):
         by_place = _at_places([word.text.lower() for word in tokens], aligned_words(en, zh))
         answers.append([by_place.get(place) for place in places])
-    # The aligner is held against the world where both speak of one token.
     right = [[None if word is None else tokenize(word) for word in words] for words in answers]
-    told = [[(word[0] if word and len(word) == 1 else "") for word in words] for words in right]
+    # The aligner, which names tokens, is held against the world where this names one too.
+    told = [[word[0] if word and len(word) == 1 else None for word in words] for words in right]
     exact, covered = precision(found, told)
-    return dataclasses.replace(_alignment(right, "world"), precision=exact, coverage=covered)
+    return dataclasses.replace(_alignment(right, "world", mutual), precision=exact, coverage=covered)
 
 
-def _learned(data: MaskedTranslationData, split: str) -> list[list[str | None]]:
-    """The reference's token for each masked word, by Dice's coefficient over the training pairs as they are."""
+def _learned(data: MaskedTranslationData, split: str) -> tuple[list[list[str | None]], float]:
+    """The reference's token for each masked word, by Dice's coefficient over the training pairs as they are.
+
+    Returns:
+        The tokens, and the percentage of alignments that are mutual.
+    """
     tokenize = data.tokenizers["en"].tokenize
     training = data.text["train"]
     sources = (tokenize(source) for source, _ in training.captions)
     aligner = DiceAligner.learn(zip(sources, training.target, strict=True))
-    found = []
+    found, mutual = [], []
     for words, places, target in zip(data.words[split], data.masks[split], data.text[split].target, strict=True):
-        became = aligner.align([word.text.lower() for word in words], target, places)
+        source = [word.text.lower() for word in words]
+        became = aligner.align(source, target, places)
         found.append([None if place is None else target[place] for place in became])
-    return found
+        made = [(at, place) for at, place in zip(places, became, strict=True) if place is not None]
+        mutual += [aligner.is_mutual(source, target, at, place) for at, place in made]
+    return found, 100.0 * sum(mutual) / max(1, len(mutual))
 
 
 def _at_places(tokens: Sequence[str], pairs: Sequence[tuple[str, str]]) -> dict[int, str]:
@@ -140,7 +150,7 @@ def _at_places(tokens: Sequence[str], pairs: Sequence[tuple[str, str]]) -> dict[
     return found
 
 
-def _alignment(words: list[list[list[str] | None]], by: str) -> Alignment:
+def _alignment(words: list[list[list[str] | None]], by: str, mutual: float) -> Alignment:
     wanted = [[word for word in sentence if word] for sentence in words]
     masked = sum(map(len, words))
-    return Alignment(wanted, by, 100.0 * sum(map(len, wanted)) / max(1, masked))
+    return Alignment(wanted, by, 100.0 * sum(map(len, wanted)) / max(1, masked), mutual)

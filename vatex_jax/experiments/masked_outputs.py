@@ -78,9 +78,10 @@ def test_metrics(config: ml_collections.ConfigDict, output: MaskedOutput) -> dic
     if any(output.alignment.wanted):
         metrics |= _with_interval(config, "masked_recovery", output.recovered_masks)
     if any(output.masks):
-        metrics["aligned"] = output.alignment.aligned
+        metrics |= {"aligned": output.alignment.aligned, "aligner_mutual": output.alignment.mutual}
         if output.alignment.precision is not None:
             metrics["aligner_precision"] = output.alignment.precision
+            metrics["aligner_coverage"] = output.alignment.coverage
     return metrics
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import ml_collections
 
 from vatex_jax.data.sources import current_version
-from vatex_jax.errors import ConfigError, VatexError
+from vatex_jax.errors import ConfigError, DataError, VatexError
 from vatex_jax.experiments import EXPERIMENTS
 from vatex_jax.experiments.workdir import differences
 from vatex_jax.metrics.java import kept_running
@@ -206,8 +206,11 @@ def _draw_sheet(sheet: cells.Sheet, runs: Sequence[tuple[str, ml_collections.Con
     there = {Path(name).name.removesuffix(f"-seed{seed}"): path for name, path in written.items() if path.exists()}
     if there:
         path = workdir / "figures" / sheet.file.format(seed=seed)
-        sheet.draw(there, path, caption_sheet.origin_of(next(iter(there.values())).parent))
-        print(f"\n{sheet.shows} of seed {seed} side by side: {path}")
+        try:
+            sheet.draw(there, path, caption_sheet.origin_of(next(iter(there.values())).parent))
+            print(f"\n{sheet.shows} of seed {seed} side by side: {path}")
+        except DataError as error:  # the table is there all the same
+            print(f"\n{sheet.shows} of seed {seed} are not drawn: {error}")
 
 
 def _keep(folder: Path, kept: Path) -> None:

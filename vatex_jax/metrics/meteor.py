@@ -8,6 +8,7 @@ A line end or a `|||` inside a sentence would cut it in two and shift every late
 reply is checked for being what was asked for.
 """
 
+import contextlib
 import dataclasses
 import functools
 import math
@@ -29,7 +30,7 @@ OPTIONS = "-l en -norm"
 characters, however it was segmented; stems, synonyms and paraphrases are English."""
 
 MOST_PROGRAMS = 4
-"""Side by side; each holds a gigabyte of memory at its most."""
+"""Side by side; each may take two gigabytes of memory, and takes about one."""
 
 _STATISTICS = 23
 _BLOCK = 500  # lines asked for at once, and statistics a line of EVAL
@@ -66,8 +67,10 @@ class Meteor:
         return self
 
     def __exit__(self, *error: object) -> None:
-        for program in self._programs:
-            program.stop()
+        with contextlib.ExitStack() as stack:  # an interruption of one stop leaves none running
+            for program in self._programs:
+                stack.callback(program.stop)
+        del self._programs[1:]
 
     @property
     def pid(self) -> int | None:
@@ -76,7 +79,7 @@ class Meteor:
 
     def expect(self, lines: int) -> None:
         """Starts more programs where `sentences` will be given so many lines, and there are processors for them."""
-        wanted = min(MOST_PROGRAMS, os.cpu_count() or 1, 1 + lines // _WORTH)
+        wanted = min(MOST_PROGRAMS, _processors(), 1 + lines // _WORTH)
         while self.pid is not None and len(self._programs) < wanted:
             program = LineProgram("METEOR", self._arguments)
             program.start()
@@ -178,6 +181,11 @@ class Meteor:
                     program.kill()
                 raise
         return found
+
+
+def _processors() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _lines(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> list[str]:

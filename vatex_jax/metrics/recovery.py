@@ -60,9 +60,9 @@ def aligned_statistics(
     _check(wanted, translations)
     rows = []
     for words, tokens in zip(wanted, translations, strict=True):
-        needed = Counter(tuple(word) for word in words)
-        found = sum(min(count, _occurrences(word, tokens)) for word, count in needed.items())
-        rows.append((found, len(words)))
+        left: list[str | None] = list(tokens)
+        # Longer words first: a token answers for one.
+        rows.append((sum(_taken(word, left) for word in sorted(words, key=len, reverse=True)), len(words)))
     return np.array(rows, np.int64).reshape(-1, 2)
 
 
@@ -91,15 +91,13 @@ def _recovered(reference: Sequence[Word], translation: Sequence[Word], kind: str
     return found, len(wanted)
 
 
-def _occurrences(word: Sequence[str], tokens: Sequence[str]) -> int:
-    """How often a word's tokens stand side by side, without overlaps."""
-    count, place = 0, 0
-    while place + len(word) <= len(tokens):
-        if list(tokens[place : place + len(word)]) == list(word):
-            count, place = count + 1, place + len(word)
-        else:
-            place += 1
-    return count
+def _taken(word: Sequence[str], left: list[str | None]) -> bool:
+    """Whether a word's tokens stand side by side among those that are left; they are taken from there."""
+    for place in range(len(left) - len(word) + 1):
+        if left[place : place + len(word)] == list(word):
+            left[place : place + len(word)] = [None] * len(word)
+            return True
+    return False
 
 
 def _check(one: Sequence, other: Sequence) -> None:

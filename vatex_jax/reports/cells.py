@@ -194,6 +194,19 @@ def origin(dataset: dict[str, Any]) -> str:
     return f"{dataset['name']} {dataset['version']}: {kind(dataset).partition(' (')[0]}"
 
 
+def one_dataset(found: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The data set of all these results, for a picture of them.
+
+    Raises:
+      DataError: there is none, or there are several.
+    """
+    datasets = {(one["dataset"]["name"], one["dataset"]["fingerprint"]): one["dataset"] for one in found}
+    if len(datasets) != 1:
+        names = ", ".join(f"{name} ({fingerprint})" for name, fingerprint in datasets) or "none"
+        raise DataError(f"a picture is of results on one data set, but these are on: {names}; name other folders")
+    return next(iter(datasets.values()))
+
+
 def load_runs(folders: Iterable[Path]) -> list[Run]:
     """Returns all results under the folders, at any depth, by path; one file reached twice counts once.
 

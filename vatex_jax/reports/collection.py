@@ -98,11 +98,13 @@ def make_page(batch: CollectionBatch, folder: Path, *, videos: str = "", note: d
 
 
 def _direct(chosen: argparse.Namespace) -> str:
+    check_pattern(chosen.videos)
     batch = direct_batch(_videos(chosen), chosen.characters)
     return _made(batch, chosen, {"captions": str(chosen.captions)})
 
 
 def _postedit(chosen: argparse.Namespace) -> str:
+    check_pattern(chosen.videos)
     systems: dict[str, Path] = {}
     for text in chosen.translations:
         name, equals, path = text.partition("=")
@@ -115,6 +117,7 @@ def _postedit(chosen: argparse.Namespace) -> str:
 
 
 def _review(chosen: argparse.Namespace) -> str:
+    check_pattern(chosen.videos)
     batch = read_batch(chosen.batch)
     if batch.kind == "review":
         raise ConfigError(f"{chosen.batch} is a review already: name the folder of what was written.")
@@ -147,6 +150,8 @@ def _gather(chosen: argparse.Namespace) -> str:
 
 
 def _videos(chosen: argparse.Namespace) -> list[CaptionedVideo]:
+    if chosen.limit < 0:
+        raise ConfigError(f"--limit={chosen.limit}: it must be 1 or more, or 0 for all.")
     found = list(stream_captions(chosen.captions))
     return found[: chosen.limit] if chosen.limit else found
 
@@ -160,7 +165,6 @@ def _results(paths: Sequence[Path]) -> list[dict[str, Any]]:
 
 
 def _made(batch: CollectionBatch, chosen: argparse.Namespace, note: dict[str, Any]) -> str:
-    check_pattern(chosen.videos)
     path = make_page(batch, chosen.out, videos=chosen.videos, note=note)
     return (
         f"batch {batch.id}: {len(batch.tasks)} videos\nopen or send: {path}\n"

@@ -156,7 +156,8 @@ def link(video_id: str, pattern: str) -> str:
 
 def check_pattern(pattern: str) -> None:
     """Raises ConfigError where links made by a pattern would not be links to videos."""
-    if pattern and ("{video_id}" not in pattern or re.match(r"(?!https?:)[A-Za-z][A-Za-z0-9+.-]*:", pattern)):
+    scheme = re.match(r"\s*([A-Za-z][A-Za-z0-9+.-]*):", pattern)
+    if pattern and ("{video_id}" not in pattern or (scheme and scheme[1].lower() not in ("http", "https"))):
         raise ConfigError(f"--videos={pattern}: write an http(s) URL, or a path, with {{video_id}} in it.")
 
 

@@ -35,6 +35,9 @@ def corpus_summary(
         for language, title in LANGUAGES.items()
         if f"{language}/captions" in result["metrics"]
     ]  # fmt: skip
+    parts.append(f"Table 1, with the paper's figures below\n\n{_sizes(found)}")
+    if any(result["dataset"]["name"].partition("/")[0].lower() == "vatex" for result in found):
+        parts.append(f"Table 2 of the paper: {_paper_splits()}")
     grid = text_grid(["", *(title for _, title, _ in columns)], lines, [False] + [True] * len(columns))
     parts.append(f"Words a caption, duplicates, distinct n-grams, distinct words by kind (Table 3)\n\n{grid}")
     papers = [[label, *(_paper(row, name, places) for name, _, places in columns)] for row, label in PAPER.items()]
@@ -68,6 +71,32 @@ def totals_grid(details: dict[str, Any]) -> str:
         rows.append(["all", *(f"{number:,}" for number in sums)])
     header = ["split", "videos", *(f"{LANGUAGES[language]} captions" for language in languages)]
     return text_grid(header, rows, [False] + [True] * (len(header) - 1))
+
+
+def _sizes(found: Sequence[dict[str, Any]]) -> str:
+    """Classes, videos and captions, ours and then the paper's, whose captions are of both languages."""
+    rows = []
+    for result in found:
+        metrics = result["metrics"]
+        own = [language for language in LANGUAGES if f"{language}/captions" in metrics]
+        captions = sum(metrics[f"{language}/captions"] for language in own)
+        videos = sum(result["dataset"]["sizes"].values())
+        classes = f"{metrics['classes']:,.0f}" if "classes" in metrics else "-"
+        name = result["dataset"]["name"]
+        rows.append([name, classes, f"{videos:,}", f"{captions:,.0f}", f"{captions / max(1, videos):.1f}"])
+    table = published.tables()["vatex_table1"]
+    columns = [table["columns"].index(name) for name in ("classes", "videos", "captions", "captions_per_video")]
+    for row in table["rows"].values():
+        values = [row["values"][place] for place in columns]
+        rows.append([f"paper: {row['label']}", *("-" if value is None else f"{value:,}" for value in values)])
+    header = ["", "classes", "videos", "captions", "captions a video"]
+    return text_grid(header, rows, [False] + [True] * (len(header) - 1))
+
+
+def _paper_splits() -> str:
+    table = published.tables()["vatex_table2"]
+    pairs = zip(table["columns"], *(table["rows"][name]["values"] for name in ("videos", "captions")), strict=True)
+    return "; ".join(f"{split} {videos:,} videos, {captions:,} captions" for split, videos, captions in pairs)
 
 
 def _totals(details: dict[str, Any]) -> str:

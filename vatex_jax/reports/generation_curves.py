@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from vatex_jax.errors import DataError, VatexError
-from vatex_jax.reports.cells import load_runs, origin
+from vatex_jax.reports.caption_sheet import check_out
+from vatex_jax.reports.cells import load_runs, one_dataset, origin
 from vatex_jax.reports.plots import COLOURS, figure_axes, literal
 
 TITLES = {
@@ -104,9 +105,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", required=True, type=Path, help="the picture, a .png")
     chosen = parser.parse_args(arguments)
     try:
+        check_out(chosen.out)
         draw_runs([run.result for run in load_runs(chosen.folders)], chosen.out)
     except VatexError as error:
         print(f"error: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"error: --out={chosen.out}: cannot be written ({error.strerror or error}).", file=sys.stderr)
         return 2
     return 0
 
@@ -118,11 +123,7 @@ def draw_runs(found: Sequence[dict[str, Any]], path: str | os.PathLike) -> None:
         DataError: there is none, or they are of several data sets.
     """
     own = sorted((one for one in found if one["experiment"] == "generative_eval"), key=lambda one: one["seed"])
-    datasets = {(one["dataset"]["name"], one["dataset"]["fingerprint"]): one["dataset"] for one in own}
-    if len(datasets) != 1:
-        names = ", ".join(f"{name} ({fingerprint})" for name, fingerprint in datasets) or "none"
-        raise DataError(f"a picture is of results on one data set, but these are on: {names}; name other folders")
-    (dataset,) = datasets.values()
+    dataset = one_dataset(own)
     models: dict[str, dict[str, float]] = {}
     for one in own:
         models.setdefault(one["variant"], one["metrics"])

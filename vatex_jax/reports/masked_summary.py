@@ -37,8 +37,13 @@ def masked_summary(
     said = f"{masking['kind']}s masked: {metrics['masked']:.1f}% ({masking['rate']:g} wanted)"
     if "aligned" in metrics:
         said += f"; {metrics['aligned']:.1f}% of them aligned by {result['signature']['alignment']}"
+    if "aligner_precision" not in metrics and "aligner_mutual" in metrics:
+        said += f" ({metrics['aligner_mutual']:.1f}% of them mutual best)"
     if "aligner_precision" in metrics:
-        said += f" (an aligner learned from the training pairs is right in {metrics['aligner_precision']:.1f}%)"
+        said += (
+            f" (one that learned from the training pairs aligns {metrics['aligner_coverage']:.1f}% of these, "
+            f"{metrics['aligner_precision']:.1f}% of them as the world does)"
+        )
     parts = [
         f"masked translation {result['variant']}, seed {result['seed']}, on {data['name']} {data['version']}, "
         f"{data['split']} split\n{kind(data)}",

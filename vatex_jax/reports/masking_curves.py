@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from vatex_jax.errors import DataError, VatexError
+from vatex_jax.errors import VatexError
 from vatex_jax.metrics.significance import t_interval
-from vatex_jax.reports.cells import load_runs, origin
+from vatex_jax.reports.caption_sheet import check_out
+from vatex_jax.reports.cells import load_runs, one_dataset, origin
 from vatex_jax.reports.plots import COLOURS, figure_axes
 
 LABELS = {"none": "NMT", "attention": "VMT", "shuffled": "VMT, other videos (control)"}
@@ -23,12 +24,16 @@ Points = Mapping[float, Sequence[float]]
 
 def series(found: Sequence[Mapping[str, Any]], kind: str, metric: str) -> dict[str, Points]:
     """By variant, a metric at each rate at which words of a kind are masked; 0 is every kind's."""
-    lines: dict[str, dict[float, list[float]]] = {}
+    lines: dict[str, dict[float, dict[int, float]]] = {}
     for one in found:
         masking = one["config"]["mask"]
         if masking["kind"] == kind or masking["rate"] == 0:
-            lines.setdefault(one["variant"], {}).setdefault(masking["rate"], []).append(one["metrics"][metric])
-    return {variant: dict(sorted(points.items())) for variant, points in lines.items()}
+            at = lines.setdefault(one["variant"], {}).setdefault(masking["rate"], {})
+            at.setdefault(one["seed"], one["metrics"][metric])  # a seed counts once
+    return {
+        variant: {rate: list(by_seed.values()) for rate, by_seed in sorted(points.items())}
+        for variant, points in lines.items()
+    }
 
 
 def draw_runs(found: Sequence[dict[str, Any]], path: str | Path) -> None:
@@ -42,11 +47,7 @@ def draw_runs(found: Sequence[dict[str, Any]], path: str | Path) -> None:
         DataError: there is none, or they are of several data sets.
     """
     own = sorted((one for one in found if one["experiment"] == "masked_translation"), key=lambda one: one["seed"])
-    datasets = {(one["dataset"]["name"], one["dataset"]["fingerprint"]): one["dataset"] for one in own}
-    if len(datasets) != 1:
-        names = ", ".join(f"{name} ({fingerprint})" for name, fingerprint in datasets) or "none"
-        raise DataError(f"a picture is of results on one data set, but these are on: {names}; name other folders")
-    (dataset,) = datasets.values()
+    dataset = one_dataset(own)
     seeds = len({one["seed"] for one in own})
     note = f"{origin(dataset)}, {dataset['split']} split, {seeds} seed(s), bars: 95% over seeds"
     panels = [(kind, metric) for kind in ("noun", "verb") for metric in ("bleu4", f"{kind}_recovery")]
@@ -79,9 +80,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", required=True, type=Path, help="the picture, a .png")
     chosen = parser.parse_args(arguments)
     try:
+        check_out(chosen.out)
         draw_runs([run.result for run in load_runs(chosen.folders)], chosen.out)
     except VatexError as error:
         print(f"error: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"error: --out={chosen.out}: cannot be written ({error.strerror or error}).", file=sys.stderr)
         return 2
     print(chosen.out)
     return 0

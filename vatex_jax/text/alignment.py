@@ -65,23 +65,28 @@ class DiceAligner:
                 used.add(place)
         return [taken.get(at) for at in places]
 
+    def is_mutual(self, source: Sequence[str], target: Sequence[str], at: int, place: int) -> bool:
+        """Whether each of two aligned words has no likelier partner in the other's sentence."""
+        own = self._dice(source[at], target[place])
+        rivals = [self._dice(word, target[place]) for word in source]
+        return own >= max([*rivals, *(self._dice(source[at], word) for word in target)])
+
     def _dice(self, source: str, target: str) -> float:
         row, column = self.source.get(source), self.target.get(target)
         return 0.0 if row is None or column is None else float(self.dice[row, column])
 
 
-def precision(found: Iterable[Sequence[str | None]], right: Iterable[Sequence[str]]) -> tuple[float, float]:
-    """Percent of the alignments made that are right, and of the words that were aligned.
+def precision(found: Iterable[Sequence[str | None]], right: Iterable[Sequence[str | None]]) -> tuple[float, float]:
+    """Percent of the alignments made that are right, and of the words that were aligned; of those known alone.
 
     Args:
         found: of each sentence, the target word found for each source word, None for none.
-        right: the same, as the world has them.
+        right: the same, as a world has them; None where it does not say, which counts nowhere.
     """
     counts: Counter[str] = Counter()
     for words, answers in zip(found, right, strict=True):
         for word, answer in zip(words, answers, strict=True):
-            counts["all"] += 1
-            counts["made"] += word is not None
-            counts["right"] += word is not None and word == answer
-    made = max(1, counts["made"])
-    return 100.0 * counts["right"] / made, 100.0 * counts["made"] / max(1, counts["all"])
+            counts["known"] += answer is not None
+            counts["made"] += answer is not None and word is not None
+            counts["right"] += answer is not None and word == answer
+    return 100.0 * counts["right"] / max(1, counts["made"]), 100.0 * counts["made"] / max(1, counts["known"])

@@ -2,8 +2,8 @@
 //
 // A page's own script makes `form`, which knows the tasks: `fresh(task)`, the state of one nobody has touched; `take(task,
 // state, entry)`, which fills it from a saved entry and says whether that is one; `entry(task, state)`, what is saved;
-// `body(task, state, number)`, the elements of a card; `told(task, state)`, a line about it; `lacking(task, state)`, why it
-// cannot be confirmed yet, or "". Then it calls `sheet.start(form)`.
+// `body(task, state, number, row)`, the element of a card, with `row`, its button and comment, in it; `told(task, state)`,
+// a line about it; `lacking(task, state)`, why it cannot be confirmed yet, or "". Then it calls `sheet.start(form)`.
 
 const { batch, file, tasks } = page.data;
 const perPage = page.data.per_page;

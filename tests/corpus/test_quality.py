@@ -68,6 +68,20 @@ def test_what_is_no_english_is_rejected(caption):
     assert checked(caption, rules=Rules(min_english_words=0)) == [(0, "language")]
 
 
+def test_what_follows_an_apostrophe_makes_no_caption_longer():
+    assert checked("He's doing what he's told to.") == [(0, "short")]  # six words
+
+
+def test_captions_of_a_video_that_is_left_out_can_be_told_of_another():
+    checker = Checker(Rules())
+    first, second, third, fourth = (CorpusVideo("train", name, (LONG,)) for name in ("v1", "v2", "v3", "v4"))
+    assert checker.check(first) == []
+    checker.withdraw(first)
+    assert checker.check(second) == []
+    checker.withdraw(third)  # whose caption was not the first
+    assert [one.rule for one in checker.check(fourth)] == ["repeated"]
+
+
 @pytest.mark.parametrize(
     "caption",
     [LONG, "A man plays la bamba on el guitarrón in a bar.", "A man watches another man do a bicycle trick ."],

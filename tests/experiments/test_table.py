@@ -1,5 +1,6 @@
 """The table experiment: what it runs, keeps, passes over, refuses and prints; the runs themselves are pretended."""
 
+import dataclasses
 import json
 import shutil
 import sys
@@ -15,7 +16,7 @@ from vatex_jax.data.sources import current_version
 from vatex_jax.errors import ConfigError, DataError
 from vatex_jax.experiments import EXPERIMENTS, table
 from vatex_jax.metrics import coco
-from vatex_jax.reports import results
+from vatex_jax.reports import cells, results, tables
 
 
 @pytest.fixture
@@ -194,9 +195,9 @@ def test_captions_of_all_rows_are_drawn_side_by_side(monkeypatch, make_result, t
         return result
 
     drawn = {}
-    monkeypatch.setattr(
-        table.caption_sheet, "draw_sheet", lambda there, path, note: drawn.update({path: [note, *there]})
-    )
+    one = tables.TABLES["vatex_table4"]
+    sheet = one.sheet._replace(draw=lambda there, path, note: drawn.update({path: [note, *there]}))
+    monkeypatch.setitem(tables.TABLES, "vatex_table4", dataclasses.replace(one, sheet=sheet))
     monkeypatch.setitem(sys.modules, "pretended", types.SimpleNamespace(run=run))
     monkeypatch.setitem(EXPERIMENTS, "captioning", "pretended")
     config = vatex_table4.get_config()
@@ -209,6 +210,18 @@ def test_captions_of_all_rows_are_drawn_side_by_side(monkeypatch, make_result, t
     drawn.clear()
     table.run(config, tmp_path / "work", "train_and_evaluate")
     assert not drawn
+
+
+def test_a_sheet_that_cannot_be_drawn_is_told_and_the_rest_goes_on(tmp_path, capsys):
+    config = ml_collections.ConfigDict({"seed": 3})
+    (tmp_path / "w" / "a-seed3").mkdir(parents=True)
+    (tmp_path / "w" / "a-seed3" / "predictions.jsonl").write_text("{}")
+
+    def draw(there, path, note):
+        raise DataError("nothing is masked")
+
+    table._draw_sheet(cells.Sheet("x-{seed}.png", "Outputs", draw), [("w/a-seed3", config)], tmp_path)
+    assert "Outputs of seed 3 are not drawn: nothing is masked" in capsys.readouterr().out
 
 
 def test_describe_counts_table4_s_parameters_for_any_vocabularies(monkeypatch, tmp_path, capsys):

@@ -58,7 +58,9 @@ def run_main(arguments: list[str]) -> int | None:
         print(f"error: {where}{error.strerror}. Mend that and run the same command.", file=sys.stderr)
         return 2
     except Interrupted:
-        print("SIGTERM: stopped; the same command goes on from the last checkpoint.", file=sys.stderr)
+        print(
+            "SIGTERM: stopped; the same command goes on from the last checkpoint, or anew without one.", file=sys.stderr
+        )
     return None
 
 

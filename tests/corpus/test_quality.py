@@ -117,6 +117,18 @@ def test_a_layout_that_would_shift_pairs_is_refused():
     assert vatex_record(video) == {"videoID": "v", "enCap": ["a"] * 6, "chCap": ["b"] * 9}
 
 
+def test_a_latin_word_is_found_between_chinese_characters():
+    rules = Rules(min_chinese_characters=0, sensitive=("fuck",))
+    assert checked("他说fuck了你们。", language="zh", rules=rules) == [(0, "sensitive")]
+    assert checked("他说fuckers了你们。", language="zh", rules=rules) == []
+
+
+def test_only_a_caption_that_was_accepted_can_be_repeated():
+    short = "一个男人在跑步。"
+    video = CorpusVideo("train", "v", (), (short, CHINESE, short, CHINESE), 2)
+    assert [(one.number, one.rule) for one in Checker(Rules()).check(video)] == [(0, "short"), (3, "repeated")]
+
+
 def test_lists_of_sensitive_words(tmp_path):
     path = tmp_path / "words.txt"
     path.write_text("# a remark\n\n bad word \n坏词\n", encoding="utf-8")

@@ -29,14 +29,15 @@ def test_a_file_of_any_name(tmp_path):
 def test_msr_vtt_s_sentences_are_gathered_by_video(tmp_path):
     path = write(tmp_path / "videodatainfo.json", {
         "info": {"year": "2016"},
-        "videos": [{"video_id": "video0", "split": "train", "category": 9}, {"video_id": "video1", "split": "test"}],
+        "videos": [{"video_id": "video0", "split": "train", "category": 9}, {"video_id": "video1", "split": "validate"}],
         "sentences": [
             {"video_id": "video1", "caption": "a car", "sen_id": 0}, {"video_id": "video0", "caption": "a man"},
             {"video_id": "video1", "caption": "a road"}, {"video_id": "video7", "caption": "new"},
         ],
     })  # fmt: skip
     assert list(read_corpus(path)) == [
-        CorpusVideo("test", "video1", ("a car", "a road")), CorpusVideo("train", "video0", ("a man",), label="9"),
+        CorpusVideo("validation", "video1", ("a car", "a road")),
+        CorpusVideo("train", "video0", ("a man",), label="9"),
         CorpusVideo("all", "video7", ("new",)),
     ]  # fmt: skip
 
@@ -48,6 +49,12 @@ def test_msr_vtt_s_sentences_are_gathered_by_video(tmp_path):
         ("{}", "without a list `sentences`"),
         ('{"sentences": []}', "holds no sentence"),
         ('{"sentences": [{"video_id": "a", "caption": 3}]}', "sentence 1, field caption: is 3, not text"),
+        ('{"sentences": [{"video_id": "a", "caption": "x\\ud800"}]}', "which is no character"),
+        ('{"sentences": [{"video_id": "a/b", "caption": "x"}]}', "path separator"),
+        (
+            '{"videos": [{"video_id": "a"}, {"video_id": "a"}], "sentences": [{"video_id": "a", "caption": "x"}]}',
+            "stands there twice",
+        ),
         ('{"sentences": [3]}', "sentence 1: is a number, not an object"),
         ('{"sentences": [{"video_id": "a", "caption": "x"}], "videos": [{}]}', "video 1, field video_id"),
         ('[{"videoID": "a", "enCap": ["x"]}, {"videoID": "a", "enCap": ["x"]}]', "record 1 has the same id"),

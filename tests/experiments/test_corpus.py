@@ -67,7 +67,7 @@ def test_one_corpus_leaves_its_files_in_the_work_folder(environment, capsys):
 def test_the_filter_writes_what_is_left_in_vatex_s_layout(environment):
     mine = write_corpus(environment / "mine.json")
     corpus.run(config_for(mine, **{"quality.filter": True}), environment / "run", "train_and_evaluate")
-    (path,) = (environment / "run" / "filtered").iterdir()
+    (path,) = (environment / "run" / "filtered").glob("*_filtered.json")
     kept = json.loads(path.read_text(encoding="utf-8"))
     assert [one["videoID"] for one in kept] == ["a0", "a2"]  # a1's last pair would shift
     assert len(kept[0]["enCap"]) == 5
@@ -109,8 +109,8 @@ def test_what_a_name_or_path_may_not_be(environment):
     mine = write_corpus(environment / "mine.json")
     for corpora, message in (
         ("mine", "must be NAME=PATH"), (f"a={mine},a={mine}", "each name once"), (f"../x={mine}", "must be NAME=PATH"),
-        ("figures=x", "must be NAME=PATH"), ("config.json=x", "none of a file"),
-        ("filtered=x", "none of a file"), ("a=", "must be NAME=PATH"),
+        ("figures=x", "must be NAME=PATH"), ("config.json=x", "not that of a file"),
+        ("filtered=x", "not that of a file"), ("a=", "must be NAME=PATH"),
     ):  # fmt: skip
         config = config_for()
         config.corpora = corpora
@@ -159,3 +159,37 @@ def test_the_real_corpora_have_their_known_figures(real_data, environment):
     assert found["flickr8kcn_as_vatex"]["zh/captions"] == 80_000
     assert found["mtvr_as_vatex"]["en/length"] == pytest.approx(12.30, abs=0.005)
     assert found["mtvr_as_vatex"]["zh/unique_4gram"] == 78_302
+
+
+def test_filtered_files_of_an_earlier_reading_go_and_simulated_ones_stay_simulated(environment, capsys):
+    config = corpus_config.get_config()
+    config.data.name = "vatex_sim/tiny"
+    config.tags = config.eval.figures = False
+    config.quality.filter = True
+    config.quality.min_english_words = 3
+    filtered = environment / "run" / "filtered"
+    corpus.run(config, environment / "run", "train_and_evaluate")
+    assert len(list(filtered.glob("*_filtered.json"))) == 3
+    (filtered / "vatex_old_filtered.json").write_text("[]")
+    corpus.run(config, environment / "run", "train_and_evaluate")
+    assert not (filtered / "vatex_old_filtered.json").exists()
+    again = corpus.run(config_for(filtered), environment / "again", "train_and_evaluate")
+    assert again["dataset"]["simulated"]
+    assert again["dataset"]["sizes"] == {"train": 24, "validation": 8, "public_test": 8}
+    capsys.readouterr()
+    config.quality.min_english_words = config.quality.min_chinese_characters = 99
+    corpus.run(config, environment / "none", "train_and_evaluate")
+    assert "no video is left, so there is no file" in capsys.readouterr().out
+
+
+def test_a_damaged_compressed_corpus_is_told(environment):
+    import gzip
+
+    path = environment / "mine.json.gz"
+    path.write_bytes(gzip.compress(b'{"sentences": [{"video_id": "a", "caption": "x"}]}'))
+    config = config_for()
+    config.corpora = f"mine={path}"
+    assert corpus.run(config, environment / "run", "train_and_evaluate")["metrics"]["en/captions"] == 1
+    path.write_bytes(path.read_bytes()[:-12])
+    with pytest.raises(DataError, match=r"damaged or cut short|cannot be read"):
+        corpus.run(config, environment / "run2", "train_and_evaluate")

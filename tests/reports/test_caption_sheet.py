@@ -27,7 +27,7 @@ def write(tmp_path):
 
 def test_runs_of_one_name_are_told_apart_by_their_folders(write, tmp_path, monkeypatch):
     drawn = {}
-    monkeypatch.setattr(caption_sheet, "draw_sheet", lambda predictions, path, videos, note: drawn.update(predictions))
+    monkeypatch.setattr(caption_sheet, "draw_sheet", lambda predictions, path, note, videos: drawn.update(predictions))
     runs = [str(write(f"seed{seed}/shared_enc", {"v": f"dog {seed}"})) for seed in (0, 1)]
     assert caption_sheet.main([*runs, f"--out={tmp_path / 'sheet.png'}"]) == 0
     assert list(drawn) == runs
@@ -78,7 +78,7 @@ def test_a_picture_cannot_take_a_folders_place_or_go_where_nothing_can_be_writte
     assert caption_sheet.main([run, f"--out={tmp_path / 'sheet.png'}"]) == 2
     assert "is a folder: name a file in it" in capsys.readouterr().err
 
-    def refuse(*arguments):
+    def refuse(*arguments, **options):
         raise PermissionError(13, "Permission denied", "elsewhere")
 
     monkeypatch.setattr(caption_sheet, "draw_sheet", refuse)

@@ -167,17 +167,99 @@ def test_direct_captions_alone_are_gathered_unreviewed(tmp_path, capsys):
     assert collection.main(["direct", str(captions), f"--out={tmp_path / 'd'}"]) == 0
     batch = read_batch(tmp_path / "d")
     assert (batch.kind, batch.least, batch.tasks[0].count) == ("direct", 15, 5)
-    path = saved(tmp_path / "x.json", batch, "direct", "ann", [{"id": batch.tasks[0].id, "texts": list("一二三四五")}])
+    path = saved(
+        tmp_path / "x.json",
+        batch,
+        "direct",
+        "ann",
+        [{"id": batch.tasks[0].id, "texts": [s * 15 for s in "一二三四五"]}],
+    )
     assert collection.main(["gather", str(path), f"--batch={tmp_path / 'd'}", f"--out={tmp_path / 'out'}"]) == 0
     assert json.loads((tmp_path / "out" / "captions.json").read_text()) == []  # nobody has approved it
     assert "0 of 1 videos" in capsys.readouterr().out
+
+
+def test_what_the_page_would_not_let_pass_does_not_count(tmp_path, capsys):
+    batch = direct_batch(videos(1), 15)
+    write_batch(batch, tmp_path / "d", {})
+    good = [s * 15 for s in "一二三四五"]
+    for texts, message in (
+        ([*good[:4], "太短"], "caption 5 has fewer than 15"), ([*good[:4], good[0]], "two captions are the same"),
+        ([*good[:4], good[4] + "\ud800"], "half a character"), (["hello"] * 5, "caption 1 has fewer"),
+    ):  # fmt: skip
+        path = saved(tmp_path / "x.json", batch, "direct", "ann", [{"id": batch.tasks[0].id, "texts": texts}])
+        assert collection.main(["gather", str(path), f"--batch={tmp_path / 'd'}", f"--out={tmp_path / 'out'}"]) == 2
+        assert message in capsys.readouterr().err
+
+
+def test_of_a_reviewer_the_last_verdict_counts_and_nobody_reviews_themselves(tmp_path):
+    batch = postedit_batch(videos(1), systems(1), 0)
+    (task,) = batch.tasks
+    written = saved(tmp_path / "w.json", batch, "postedit", "bob", [{"id": task.id, "texts": ["好"] * 5}])
+    reviews = [
+        review_batch([(task, "bob", ["好"] * 5)]),
+        review_batch([(task, "bob", ["好"] * 5), (task, "x", ["好"] * 5)]),
+    ]
+    times = ("2026-01-02T00:00:00.000Z", "2026-01-01T00:00:00.000Z")
+    files = [str(written)]
+    for number, (review, when) in enumerate(zip(reviews, times, strict=True)):
+        write_batch(review, tmp_path / f"r{number}", {})
+        entry = {"id": review.tasks[0].id, "approved": [number == 0] * 5}
+        files.append(str(saved(tmp_path / f"e{number}.json", review, "review", "eve", [entry], when)))
+        entry = {"id": review.tasks[0].id, "approved": [False] * 5}
+        files.append(str(saved(tmp_path / f"s{number}.json", review, "review", "Bob", [entry])))
+    write_batch(batch, tmp_path / "b", {})
+    folders = [f"--review={tmp_path / name}" for name in ("r0", "r1", "r0")]
+    out = tmp_path / "out"
+    assert collection.main(["gather", *files, f"--batch={tmp_path / 'b'}", *folders, f"--out={out}"]) == 0
+    records = [json.loads(line) for line in (out / "collected.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert {(record["reviewer"], record["approved"]) for record in records} == {("eve", True)}
+
+
+def test_batches_are_taken_for_what_they_are(tmp_path, capsys):
+    batch = postedit_batch(videos(1), systems(1), 0)
+    review = review_batch([(batch.tasks[0], "ann", ["好"] * 5)])
+    for folder, one in (("b", batch), ("r", review)):
+        write_batch(one, tmp_path / folder, {})
+    path = saved(tmp_path / "x.json", batch, "postedit", "ann", [{"id": batch.tasks[0].id, "texts": ["好"] * 5}])
+    b, r, out = (f"{tmp_path / name}" for name in ("b", "r", "o"))
+    for arguments, message in (
+        (["gather", str(path), f"--batch={r}", f"--out={out}"], "is a review"),
+        (["gather", str(path), f"--batch={b}", f"--review={b}", f"--out={out}"], "is no review"),
+        (["review", str(path), f"--batch={r}", f"--out={out}"], "is a review already"),
+    ):
+        assert collection.main(arguments) == 2
+        assert message in capsys.readouterr().err
+    other = saved(tmp_path / "y.json", review, "review", "eve", [{"id": review.tasks[0].id, "approved": [True] * 5}])
+    assert collection.main(["review", str(other), f"--batch={b}", f"--out={out}"]) == 2
+    assert "is of another batch than --batch names" in capsys.readouterr().err
+    for approved in ("xxxxx", 5, [2, "no", [], {}, 0]):
+        bad = saved(tmp_path / "z.json", review, "review", "eve", [{"id": "a", "texts": [], "approved": approved}])
+        assert collection.main(["gather", str(bad), f"--batch={b}", f"--review={r}", f"--out={out}"]) == 2
+        assert "task 0 is damaged" in capsys.readouterr().err
+
+
+def test_videos_without_translations_are_left_out_and_counted(tmp_path, capsys):
+    captions = tmp_path / "captions.json"
+    captions.write_text(json.dumps([{"videoID": one.video_id, "enCap": list(one.en)} for one in videos(3)]))
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps({key: text for key, text in translations("t").items() if not key.startswith("v1&")}))
+    assert collection.main(["postedit", str(captions), f"t={path}", f"--out={tmp_path / 'o'}"]) == 0
+    assert "1 videos are left out" in capsys.readouterr().out
+    assert [task.video_id for task in read_batch(tmp_path / "o").tasks] == ["v0", "v2"]
 
 
 @pytest.mark.parametrize(
     ("act", "message"),
     [
         (lambda: postedit_batch(videos(1), {}, 0), "at least one file of translations"),
-        (lambda: postedit_batch(videos(1), {"a": {}}, 0), "a has no translation of 'v0&0'"),
+        (lambda: postedit_batch(videos(1), {"a": {"v0&1": "译"}}, 0), "a has no translation of 'v0&0'"),
+        (
+            lambda: postedit_batch(videos(1), {"a": {**translations("a"), "v0&2": "\u200b"}}, 0),
+            "no translation of 'v0&2'",
+        ),
+        (lambda: postedit_batch(videos(1), {"a": {}}, 0), "no video"),
+        (lambda: postedit_batch(videos(1), {"a": {**translations("a"), "v0&5": "译"}}, 0), "leave those of the others"),
         (lambda: postedit_batch([CaptionedVideo("v0", (), ("y",))], systems(1), 0), "v0 has no English caption"),
         (lambda: postedit_batch(videos(1), systems(1), -1), "--seed=-1"),
         (lambda: direct_batch([], 15), "no video"),

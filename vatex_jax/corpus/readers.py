@@ -1,12 +1,14 @@
 """Caption corpora read video by video: the VaTeX layout, MSR-VTT's, and data sets that were built."""
 
 import dataclasses
+import gzip
 import json
 import pathlib
+import zlib
 from collections.abc import Iterator
 from typing import Any
 
-from vatex_jax.data.captions import PARALLEL_CAPTIONS, find_caption_files, stream_captions
+from vatex_jax.data.captions import PARALLEL_CAPTIONS, check_captions, check_id, find_caption_files, stream_captions
 from vatex_jax.data.json_files import decode, kind, parse_json, read_bytes, shorten
 from vatex_jax.data.sources import Source
 from vatex_jax.errors import DataError
@@ -72,18 +74,28 @@ def _vatex(path: pathlib.Path, split: str) -> Iterator[CorpusVideo]:
 
 
 def _is_object(path: pathlib.Path) -> bool:
-    """Whether a JSON file holds an object, by its first sign."""
+    """Whether a JSON file, plain or gzipped, holds an object, by its first sign."""
     try:
-        with path.open("rb") as file:
-            start = file.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror or error}).") from error
+        with gzip.open(path) if _is_gzipped(path) else path.open("rb") as file:
+            start = file.read(1 << 16).removeprefix(b"\xef\xbb\xbf").lstrip()
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error}).") from error
     return start.startswith(b"{")
+
+
+def _is_gzipped(path: pathlib.Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(2) == b"\x1f\x8b"
 
 
 def _msr_vtt(path: pathlib.Path) -> Iterator[CorpusVideo]:
     """`{"videos": [{"video_id", "split", "category"}], "sentences": [{"video_id", "caption"}]}`."""
-    content = parse_json(decode(read_bytes(path), str(path)), str(path), "captions")
+    data = read_bytes(path)
+    try:
+        data = gzip.decompress(data) if _is_gzipped(path) else data
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"{path}: the compressed file is damaged or cut short ({error}); fetch it again.") from error
+    content = parse_json(decode(data, str(path)), str(path), "captions")
     if not isinstance(content, dict) or not isinstance(content.get("sentences"), list):
         raise DataError(
             f"{path}: holds {kind(content)} without a list `sentences`. A corpus is a list of records in VaTeX's "
@@ -95,23 +107,28 @@ def _msr_vtt(path: pathlib.Path) -> Iterator[CorpusVideo]:
     known: dict[str, dict[str, Any]] = {}
     for number, video in enumerate(videos, 1):
         where = f"{path}, video {number}"
-        known[_text(video, "video_id", where)] = video
+        video_id = _field(video, "video_id", where)
+        if video_id in known:
+            raise DataError(f"{where}: video_id {shorten(video_id)} stands there twice. Remove one.")
+        known[video_id] = video
     captions: dict[str, list[str]] = {}
     for number, sentence in enumerate(content["sentences"], 1):
         where = f"{path}, sentence {number}"
-        captions.setdefault(_text(sentence, "video_id", where), []).append(_text(sentence, "caption", where))
+        (caption,) = check_captions([_field(sentence, "caption", where)], f"{where}, field caption")
+        captions.setdefault(check_id(_field(sentence, "video_id", where), where), []).append(caption)
     if not captions:
         raise DataError(f"{path}: holds no sentence.")
     for video_id, own in captions.items():
         about = known.get(video_id, {})
         label = about.get("category")
         split = about.get("split", "all")
+        split = "validation" if split == "validate" else split
         if not isinstance(split, str):
             raise DataError(f"{path}, video {shorten(video_id)}, field split: is {kind(split)}, not text.")
         yield CorpusVideo(split, video_id, tuple(own), label=None if label is None else json.dumps(label))
 
 
-def _text(record: object, field: str, where: str) -> str:
+def _field(record: object, field: str, where: str) -> str:
     if not isinstance(record, dict):
         raise DataError(f"{where}: is {kind(record)}, not an object.")
     value = record.get(field)

@@ -194,19 +194,20 @@ def _parse_record(record: object, where: str) -> CaptionedVideo:
         raise DataError(f'{where}: is {kind(record)}, not an object like {{"videoID": ..., "enCap": [...]}}.')
     if "videoID" not in record:
         raise DataError(f"{where}: has no field videoID, only {shorten(sorted(record))}.")
-    video_id = _check_id(record["videoID"], f"{where}, field videoID")
+    video_id = check_id(record["videoID"], f"{where}, field videoID")
     where = f"{where} (videoID {video_id!r})"
     unknown = sorted(set(record) - {"videoID", "enCap", "chCap"})
     if unknown:
         raise DataError(f"{where}: unknown field {shorten(unknown[0])}; the fields are videoID, enCap and chCap.")
     return CaptionedVideo(
         video_id,
-        _check_captions(record.get("enCap", []), f"{where}, field enCap"),
-        _check_captions(record.get("chCap", []), f"{where}, field chCap"),
+        check_captions(record.get("enCap", []), f"{where}, field enCap"),
+        check_captions(record.get("chCap", []), f"{where}, field chCap"),
     )
 
 
-def _check_id(value: object, where: str) -> str:
+def check_id(value: object, where: str) -> str:
+    """The id of a video, fit for a file's name; DataError where it is none."""
     if not isinstance(value, str):
         raise DataError(f"{where}: is {kind(value)}, not text.")
     fault = None
@@ -223,14 +224,15 @@ def _check_id(value: object, where: str) -> str:
     return value
 
 
-def _check_captions(value: object, where: str) -> tuple[str, ...]:
+def check_captions(value: object, where: str) -> tuple[str, ...]:
+    """A list of visible captions that UTF-8 can hold; DataError where it is none."""
     if not isinstance(value, list):
         raise DataError(f"{where}: is {kind(value)}, not a list of captions. Leave the field out where there are none.")
     for number, caption in enumerate(value, start=1):
         which = f"{where}, caption {number} of {len(value)}"
         if not isinstance(caption, str):
             raise DataError(f"{which}: is {kind(caption)}, not text.")
-        if not _is_visible(caption):
+        if not is_visible(caption):
             raise DataError(f"{which}: is empty ({shorten(caption)}). Remove it, or the whole record.")
         fault = next((c for c in caption if c == "\0" or "\ud800" <= c <= "\udfff"), None)
         if fault is not None:
@@ -238,6 +240,6 @@ def _check_captions(value: object, where: str) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _is_visible(caption: str) -> bool:
+def is_visible(caption: str) -> bool:
     """Whether there is more to it than white space, control and zero-width characters."""
     return any(not c.isspace() and unicodedata.category(c) not in ("Cc", "Cf") for c in caption)

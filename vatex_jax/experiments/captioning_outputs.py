@@ -272,9 +272,8 @@ def draw(figures: Path, output: Output, model: Captioner, params: Any, note: str
     """Pictures: a sheet of captions beside references, and the attention behind the captions."""
     from vatex_jax.reports import caption_sheet, plots
 
-    caption_sheet.draw_sheet(
-        {"this model": figures.parent / "predictions.jsonl"}, figures / "captions.png", SHOWN, note
-    )
+    predictions = {"this model": figures.parent / "predictions.jsonl"}
+    caption_sheet.draw_sheet(predictions, figures / "captions.png", note, videos=SHOWN)
     videos = output.data.splits["test"].videos
     for language in output.languages:
         words = output.words(language)

@@ -34,6 +34,8 @@ DETAILS = "corpus.json"
 """Splits, histograms and curves of a corpus: what figures are drawn from."""
 REJECTED = "rejected.jsonl"
 FILTERED = "filtered"
+ORIGIN = "origin.json"
+"""Beside filtered files: what data they are of."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
 
 
@@ -97,13 +99,20 @@ def run(config: ml_collections.ConfigDict, workdir: Path, mode: str, overwrite: 
         for one in corpora:
             folder = folders[one.name]
             folder.mkdir(exist_ok=True)
-            (folder / results.FILE_NAME).unlink(missing_ok=True)  # it says that the rest is there
+            _clear(folder)
             found.append(_analyse(config, one, rules, folder))
         details = {one.name: read_json(folders[one.name] / DETAILS) for one in corpora}
         if config.eval.figures:
             _draw(workdir, details)
     print("\n" + corpus_summary(found, list(details.values()), workdir))
     return found[-1]
+
+
+def _clear(folder: Path) -> None:
+    """Removes what an earlier reading left: results.json first, which says that the rest is there."""
+    (folder / results.FILE_NAME).unlink(missing_ok=True)
+    for path in [*folder.glob(".*.partial"), *folder.glob(f"{FILTERED}/*"), *folder.glob(f"{FILTERED}/.*.partial")]:
+        path.unlink(missing_ok=True)
 
 
 def check(config: ml_collections.ConfigDict) -> quality.Rules:
@@ -134,8 +143,8 @@ def named_paths(corpora: str) -> dict[str, Path]:
         taken = name in found or name in (FILTERED, "figures") or Path(name).suffix in (".json", ".jsonl")
         if not equals or not path or not _NAME.fullmatch(name) or taken:
             raise ConfigError(
-                f"config.corpora: {part!r} must be NAME=PATH, each name once, of letters, digits and . _ + -, and none "
-                "of a file or folder of ours (figures, config.json)."
+                f"config.corpora: {part!r} must be NAME=PATH, each name once, of letters, digits and . _ + -, and not "
+                "that of a file or folder a run writes (figures, filtered, config.json)."
             )
         found[name] = Path(path)
     return found
@@ -152,13 +161,23 @@ def find_corpora(config: ml_collections.ConfigDict, report: Callable[[str], obje
         if not path.exists():
             raise DataError(f"{path}: there is no such file or folder of captions.")
     if paths:
+        origins = {name: _origin(path) for name, path in paths.items()}
         return [
-            Corpus(name, "files", False, False, lambda path=path: read_corpus(path)) for name, path in paths.items()
+            Corpus(name, "files", *origins[name], lambda path=path: read_corpus(path)) for name, path in paths.items()
         ]
     source = open_source(config.data.name, config.data.data_dir or None, report)
     return [
         Corpus(source.name, source.version, source.simulated, source.stand_in, lambda: read_source(source)),
     ]
+
+
+def _origin(path: Path) -> tuple[bool, bool]:
+    """Whether files are of simulated or stand-in data, as the filter that wrote them left it beside them."""
+    told = (path if path.is_dir() else path.parent) / ORIGIN
+    if not told.exists():
+        return False, False
+    value = read_json(told)
+    return (bool(value.get("simulated")), bool(value.get("stand_in"))) if isinstance(value, dict) else (False, False)
 
 
 def _analyse(config: ml_collections.ConfigDict, corpus: Corpus, rules: quality.Rules, folder: Path) -> dict[str, Any]:
@@ -168,6 +187,11 @@ def _analyse(config: ml_collections.ConfigDict, corpus: Corpus, rules: quality.R
     seconds = time.monotonic() - started
     captions = sum(one.captions for one in read.statistics.values())
     print(f"{corpus.name}: {captions:,} captions in {seconds:.0f} s ({captions / max(seconds, 1e-9):,.0f} a second)")
+    if config.quality.filter:
+        origin = {"corpus": corpus.name, "simulated": corpus.simulated, "stand_in": corpus.stand_in}
+        write_json_whole(folder / FILTERED / ORIGIN, origin)
+        files = sorted(path.name for path in (folder / FILTERED).glob("*_filtered.json"))
+        print(f"{folder / FILTERED}: {', '.join(files) or 'no video is left, so there is no file'}")
     write_json_whole(folder / DETAILS, _details(corpus, read))
     result = _result(config, corpus, read, seconds)
     results.write(folder / results.FILE_NAME, result)

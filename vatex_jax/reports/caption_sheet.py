@@ -29,7 +29,7 @@ _WIDTH = 92  # columns of text; a Chinese character takes two
 _LINE_INCHES = 0.2
 
 
-def draw_sheet(predictions: Mapping[str, Path], path: str | os.PathLike, note: str = "", videos: int = 12) -> None:
+def draw_sheet(predictions: Mapping[str, Path], path: str | os.PathLike, note: str = "", *, videos: int = 12) -> None:
     """Draws the captions that models gave the first videos of a split, all their languages, and two references.
 
     Args:
@@ -160,7 +160,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             {name: run / "predictions.jsonl" for name, run in zip(names, chosen.runs, strict=True)},
             chosen.out,
             origin_of(chosen.runs[0]),
-            chosen.videos,
+            videos=chosen.videos,
         )
     except VatexError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -25,10 +25,10 @@ from vatex_jax.reports.collection_results import (
     SCHEMA,
     captions,
     complete_videos,
-    finished,
     read_result,
     render,
     reviewed,
+    written,
 )
 from vatex_jax.reports.collection_tasks import (
     FILE_NAME,
@@ -42,6 +42,8 @@ from vatex_jax.reports.collection_tasks import (
     review_batch,
     write_batch,
 )
+
+CAPTIONS_NAME = "captions.json"
 
 TITLES = {
     "direct": "Describe videos in Chinese",
@@ -113,7 +115,11 @@ def _postedit(chosen: argparse.Namespace) -> str:
         systems[name] = Path(path)
     found = {name: read_translations(path) for name, path in systems.items()}
     note = {"captions": str(chosen.captions), "seed": chosen.seed, "systems": {n: str(p) for n, p in systems.items()}}
-    return _made(postedit_batch(_videos(chosen), found, chosen.seed), chosen, note)
+    videos = _videos(chosen)
+    batch = postedit_batch(videos, found, chosen.seed)
+    left_out = len(videos) - len(batch.tasks)
+    told = f"\n{left_out} videos are left out: not every system has translations of them" if left_out else ""
+    return _made(batch, chosen, note) + told
 
 
 def _review(chosen: argparse.Namespace) -> str:
@@ -121,32 +127,41 @@ def _review(chosen: argparse.Namespace) -> str:
     batch = read_batch(chosen.batch)
     if batch.kind == "review":
         raise ConfigError(f"{chosen.batch} is a review already: name the folder of what was written.")
-    written = [
-        (task, result["annotator"], entry["texts"])
-        for task, entry, result in finished(_results(chosen.results), batch, "texts")
-    ]
-    if not written:
-        raise DataError("No result counts: no file has a confirmed task of the batch.")
-    return _made(review_batch(written), chosen, {"of": batch.id})
+    results = _results(chosen.results)
+    _check_batches(results, [batch], "--batch names")
+    found, notes = written(results, batch)
+    tasks = [(task, result["annotator"], entry["texts"]) for task, entry, result in found]
+    return "\n".join([*notes, _made(review_batch(tasks), chosen, {"of": batch.id})])
 
 
 def _gather(chosen: argparse.Namespace) -> str:
     batch = read_batch(chosen.batch)
     reviews = [read_batch(folder) for folder in chosen.review]
+    if batch.kind == "review":
+        raise ConfigError(f"--batch={chosen.batch} is a review: name the folder of what was written.")
+    for folder, one in zip(chosen.review, reviews, strict=True):
+        if one.kind != "review":
+            raise ConfigError(f"--review={folder} is no review, but a batch of {one.kind}.")
     results = _results(chosen.results)
-    known = {one.id for one in (batch, *reviews)}
-    strangers = [result["path"] for result in results if result["batch"] not in known]
-    if strangers:
-        raise DataError(f"{strangers[0]}: is of another batch than --batch and --review name.")
-    judged, notes = reviewed(captions(results, batch), results, reviews)
+    _check_batches(results, [batch, *reviews], "--batch and --review name")
+    found, passed_over = captions(results, batch)
+    judged, notes = reviewed(found, results, reviews)
+    notes = passed_over + notes
     chosen.out.mkdir(parents=True, exist_ok=True)
     write_json_lines_whole(chosen.out / "collected.jsonl", (caption.record() for caption in judged))
     videos = complete_videos(judged, batch.kind)
-    write_json_whole(chosen.out / "captions.json", videos)
+    write_json_whole(chosen.out / CAPTIONS_NAME, videos)
     done = len({caption.task.video_id for caption in judged})
     lines = [render(judged), *notes, f"{len(videos)} of {done} videos are complete and approved"]
-    lines.append(f"{chosen.out / 'collected.jsonl'} (both stages), {chosen.out / 'captions.json'} (VaTeX's layout)")
+    lines.append(f"{chosen.out / 'collected.jsonl'} (both stages), {chosen.out / CAPTIONS_NAME} (VaTeX's layout)")
     return "\n".join(lines)
+
+
+def _check_batches(results: Sequence[dict[str, Any]], batches: Sequence[CollectionBatch], named: str) -> None:
+    known = {one.id for one in batches}
+    strangers = [result["path"] for result in results if result["batch"] not in known]
+    if strangers:
+        raise DataError(f"{strangers[0]}: is of another batch than {named}.")
 
 
 def _videos(chosen: argparse.Namespace) -> list[CaptionedVideo]:
@@ -158,7 +173,7 @@ def _videos(chosen: argparse.Namespace) -> list[CaptionedVideo]:
 
 def _results(paths: Sequence[Path]) -> list[dict[str, Any]]:
     files = [file for path in paths for file in (sorted(path.glob("*.json")) if path.is_dir() else [path])]
-    files = [file for file in files if file.name != FILE_NAME]
+    files = [file for file in files if file.name not in (FILE_NAME, CAPTIONS_NAME)]
     if not files:
         raise DataError("There is no file of results; a folder is searched for *.json.")
     return [read_result(file) for file in files]

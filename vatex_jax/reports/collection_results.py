@@ -5,6 +5,7 @@ than 90% of whose captions are approved is told of.
 """
 
 import dataclasses
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -63,9 +64,11 @@ def read_result(path: Path) -> dict[str, Any]:
 
 def _is_entry(entry: Mapping[str, Any]) -> bool:
     texts, approved = entry.get("texts"), entry.get("approved")
-    if isinstance(texts, list):
-        return all(isinstance(text, str) for text in texts)
-    return isinstance(approved, list) and all(value is None or isinstance(value, bool) for value in approved)
+    if (texts is None) == (approved is None):  # written or reviewed
+        return False
+    kinds = (str,) if approved is None else (bool, type(None))
+    values = texts if approved is None else approved
+    return isinstance(values, list) and all(isinstance(value, kinds) for value in values)
 
 
 def finished(
@@ -90,51 +93,87 @@ def finished(
     yield from latest.values()
 
 
-def captions(results: Sequence[Mapping[str, Any]], batch: CollectionBatch) -> list[Caption]:
-    """Every caption written for a batch.
+def written(
+    results: Sequence[Mapping[str, Any]], batch: CollectionBatch
+) -> tuple[list[tuple[CollectionTask, Mapping[str, Any], Mapping[str, Any]]], list[str]]:
+    """What `finished` gives of the texts that the page would have let pass, and notes on the others.
 
     Raises:
         DataError: there is none.
     """
-    found = [
-        Caption(task, number, text, result["annotator"], float(entry["seconds"]))
-        for task, entry, result in finished(results, batch, "texts")
-        for number, text in enumerate(entry["texts"])
-    ]
+    found, notes = [], []
+    for task, entry, result in finished(results, batch, "texts"):
+        fault = _fault(batch, task, entry["texts"])
+        if fault:
+            notes.append(f"{result['path']}, {result['annotator']}, {task.video_id}: {fault}; it does not count.")
+        else:
+            found.append((task, entry, result))
     if not found:
-        raise DataError("No result counts: no file has a confirmed task of the batch.")
-    return found
+        told = "".join(f"\n{note}" for note in notes)
+        raise DataError(f"No result counts: no file has a confirmed task of the batch.{told}")
+    return found, notes
+
+
+def captions(results: Sequence[Mapping[str, Any]], batch: CollectionBatch) -> tuple[list[Caption], list[str]]:
+    """Every caption written for a batch, and notes on what does not count.
+
+    Raises:
+        DataError: there is none.
+    """
+    found, notes = written(results, batch)
+    return [
+        Caption(task, number, text, result["annotator"], float(entry["seconds"]))
+        for task, entry, result in found
+        for number, text in enumerate(entry["texts"])
+    ], notes
+
+
+def _fault(batch: CollectionBatch, task: CollectionTask, texts: Sequence[str]) -> str:
+    """Why the page would not have let these texts be confirmed; empty where it would."""
+    for number, text in enumerate(texts, 1):
+        if len(_CHINESE.findall(text)) < batch.least:
+            return f"caption {number} has fewer than {batch.least} Chinese characters"
+        if _SURROGATE.search(text):
+            return f"caption {number} holds half a character"
+    if not task.sources and len({" ".join(text.split()) for text in texts}) < len(texts):
+        return "two captions are the same"
+    return ""
+
+
+_CHINESE = re.compile(r"[\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f]")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 def reviewed(
-    written: Sequence[Caption], results: Sequence[Mapping[str, Any]], reviews: Sequence[CollectionBatch]
+    collected: Sequence[Caption], results: Sequence[Mapping[str, Any]], reviews: Sequence[CollectionBatch]
 ) -> tuple[list[Caption], list[str]]:
     """The captions with their verdicts, and what was passed over.
 
-    A caption that several people reviewed is approved where all of them approve it.
+    A caption that several people reviewed is approved where all of them approve it; a person's last verdict counts.
     """
-    verdicts: dict[tuple[str, str, int, str], list[tuple[str, bool, str]]] = defaultdict(list)
-    notes = []
-    for batch in reviews:
-        for task, entry, result in finished(results, batch, "approved"):
-            if result["annotator"] == task.annotator:
-                notes.append(f"{result['path']}: {task.annotator} reviewed their own captions; that does not count.")
-                continue
-            comment = str(entry.get("comment") or "")
-            for number, (text, approved) in enumerate(zip(task.texts, entry["approved"], strict=True)):
-                if approved is not None:
-                    verdicts[task.video_id, task.annotator, number, text].append(
-                        (result["annotator"], approved, comment)
-                    )
+    verdicts: dict[tuple[str, str, int, str], dict[str, tuple[str, bool, str]]] = defaultdict(dict)
+    notes: dict[str, None] = {}
+    distinct = {batch.id: batch for batch in reviews}.values()
+    judgements = [one for batch in distinct for one in finished(results, batch, "approved")]
+    for task, entry, result in sorted(judgements, key=lambda one: (one[2]["saved"], one[2]["path"])):
+        person = result["annotator"].casefold()
+        if person == task.annotator.casefold():
+            notes[f"{result['path']}: {task.annotator} reviewed their own captions; that does not count."] = None
+            continue
+        comment = str(entry.get("comment") or "")
+        for number, (text, approved) in enumerate(zip(task.texts, entry["approved"], strict=True)):
+            if approved is not None:
+                at = verdicts[task.video_id, task.annotator, number, text]
+                at[person] = (result["annotator"], approved, comment)
     judged = []
-    for caption in written:
-        found = verdicts.get((caption.task.video_id, caption.annotator, caption.number, caption.text), [])
+    for caption in collected:
+        found = verdicts.get((caption.task.video_id, caption.annotator, caption.number, caption.text), {})
         if found:
-            people, approvals, comments = zip(*found, strict=True)
+            people, approvals, comments = zip(*found.values(), strict=True)
             told = "; ".join(filter(None, comments))
             caption = dataclasses.replace(caption, reviewer=", ".join(people), approved=all(approvals), comment=told)
         judged.append(caption)
-    return judged, notes
+    return judged, list(notes)
 
 
 def complete_videos(judged: Sequence[Caption], kind: str) -> list[dict[str, Any]]:

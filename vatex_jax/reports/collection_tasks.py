@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from vatex_jax.data.captions import CaptionedVideo
+from vatex_jax.data.captions import CaptionedVideo, is_visible
 from vatex_jax.errors import ConfigError, DataError
 from vatex_jax.files import read_json, write_json_whole
 from vatex_jax.reports.verification_tasks import digest
@@ -88,9 +88,11 @@ def postedit_batch(
         systems: by name, translations as the VMT challenge has them: `{"<videoID>&<i>": text}`, i from 0.
         seed: of the orders.
 
+    Videos of which some system has no translation at all are left out.
+
     Raises:
         ConfigError: no system, or a seed below 0.
-        DataError: a video lacks English captions, or a system lacks one's translation.
+        DataError: a video lacks English captions, a system lacks some of its translations, or no video is left.
     """
     if not systems:
         raise ConfigError("name at least one file of translations, as NAME=FILE.")
@@ -102,9 +104,17 @@ def postedit_batch(
         if not sources:
             raise DataError(f"{video.video_id} has no English caption to translate.")
         keys = [f"{video.video_id}&{number}" for number in range(len(sources))]
+        if not all(any(key in systems[name] for key in keys) for name in names):
+            continue
         for name, key in ((name, key) for name in names for key in keys):
-            if not systems[name].get(key, "").strip():
+            if not is_visible(systems[name].get(key, "")):
                 raise DataError(f"{name} has no translation of {key!r}, caption {key.rpartition('&')[2]} of the video.")
+        more = next((name for name in names if f"{video.video_id}&{len(sources)}" in systems[name]), None)
+        if more is not None:  # then its numbers are not those of the last captions
+            raise DataError(
+                f"{more} has a translation {video.video_id}&{len(sources)}, but of a video the last {len(sources)} "
+                "English captions are translated, numbered from 0: leave those of the others out."
+            )
         words = hashlib.sha256(f"{seed}\0{video.video_id}".encode()).digest()
         order = np.random.default_rng(int.from_bytes(words[:16], "big")).permutation(len(names))
         shown = tuple(names[place] for place in order)

@@ -34,13 +34,15 @@ def draw_histograms(details: Details, path: str | os.PathLike) -> None:
             for (label, own), style in _styled(details):
                 if own.get(name):
                     numbers, shares = _shares(own[name])
-                    axis.step(numbers, 100.0 * shares, where="mid", label=label, **style)
+                    axis.stairs(100.0 * shares, np.append(numbers, numbers[-1] + 1) - 0.5, label=label, **style)
                     within = numbers[np.cumsum(shares) <= 1 - _TAIL]
                     most = max(most, int(within.max(initial=0)) + 1)
             axis.set(xlabel=PANELS[name], ylabel="captions, %", xlim=(-0.5, most + 0.5))
             axis.set_ylim(bottom=0)
+            axis.xaxis.get_major_locator().set_params(integer=True)
             axis.grid(alpha=0.3)
-        axes[0].legend()
+        handles, labels = axes[0].get_legend_handles_labels()
+        axes[0].figure.legend(handles, labels, loc="outside lower center", ncols=min(6, len(labels)))
 
 
 def draw_curves(details: Details, path: str | os.PathLike) -> None:

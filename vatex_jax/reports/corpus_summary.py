@@ -7,6 +7,7 @@ from typing import Any
 from vatex_jax.reports import published
 from vatex_jax.reports.cells import kind
 from vatex_jax.reports.grid import text_grid
+from vatex_jax.reports.summary import one_line
 from vatex_jax.reports.table_list import CORPUS_COLUMNS
 
 LANGUAGES = {"en": "English", "zh": "Chinese"}
@@ -64,11 +65,11 @@ def rejections(details: dict[str, Any]) -> list[str]:
 def totals_grid(details: dict[str, Any]) -> str:
     """Videos and captions by split."""
     languages = list(details["languages"])
-    rows = [[split, f"{counts['videos']:,}", *(f"{counts.get(language, 0):,}" for language in languages)]
+    rows = [[one_line(split), f"{counts['videos']:,}", *(f"{counts.get(language, 0):,}" for language in languages)]
             for split, counts in details["splits"].items()]  # fmt: skip
     if len(rows) > 1:
         sums = [sum(counts.get(name, 0) for counts in details["splits"].values()) for name in ("videos", *languages)]
-        rows.append(["all", *(f"{number:,}" for number in sums)])
+        rows.append(["all splits", *(f"{number:,}" for number in sums)])
     header = ["split", "videos", *(f"{LANGUAGES[language]} captions" for language in languages)]
     return text_grid(header, rows, [False] + [True] * (len(header) - 1))
 

@@ -19,7 +19,7 @@ CAPTIONS = 12
 _FIELDS = ("video_id", "source", "masked")
 
 
-def draw_sheet(predictions: Mapping[str, Path], path: str | Path, note: str = "", captions: int = CAPTIONS) -> None:
+def draw_sheet(predictions: Mapping[str, Path], path: str | Path, note: str = "", *, captions: int = CAPTIONS) -> None:
     """Draws the first captions, one a video, of which something is masked, with what each model made of them.
 
     Args:
@@ -93,7 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise ConfigError(f"--captions={chosen.captions}: it must be 1 or more.")
         check_out(chosen.out)
         predictions = {str(run): run / "predictions.jsonl" for run in chosen.runs}
-        draw_sheet(predictions, chosen.out, origin_of(chosen.runs[0]), chosen.captions)
+        draw_sheet(predictions, chosen.out, origin_of(chosen.runs[0]), captions=chosen.captions)
     except VatexError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -112,13 +112,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
             where = ", ".join(map(str, chosen.folders))
             raise DataError(
                 f"no results of {chosen.table} under {where}; make them with "
-                f"python run_experiment.py --config=configs/tables/{table.published}.py"
+                f"python run_experiment.py --config=configs/{_maker(table)}.py"
             )
         print(render(table, found, chosen.format))
     except VatexError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     return 0
+
+
+def _maker(table: Table) -> str:
+    """The configuration that makes a table's results: where it is no sweep, the experiment's own."""
+    return table.experiment if table.experiment == "corpus" else f"tables/{table.published}"
 
 
 def _block_text(table: Table, block: Block, form: str) -> str:

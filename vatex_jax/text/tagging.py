@@ -110,9 +110,14 @@ class SpacyTagger:
         meta = self._pipeline.meta
         if meta["lang"] != language:
             raise ConfigError(f"The spaCy pipeline {name} is one for {meta['lang']!r}, not for {language!r}.")
+        if not any(self._pipeline.get_pipe_meta(part).factory == "tagger" for part in self._pipeline.pipe_names):
+            raise ConfigError(
+                f"The spaCy pipeline {name} has no tagger: it has {', '.join(self._pipeline.pipe_names)}."
+            )
         self._kinds = _PENN if language == "en" else _CHINESE_TREEBANK
         self._tag_letters = 2 if language == "en" else None  # NNS and NNP are NN; VA and VC are their own
-        self.signature = f"{language}:spacy-{importlib.metadata.version('spacy')}/{Path(name).name}-{meta['version']}"
+        version = f"{Path(name).name}-{meta['version']}{_digest(Path(name)) if Path(name).is_dir() else ''}"
+        self.signature = f"{language}:spacy-{importlib.metadata.version('spacy')}/{version}"
 
     def tag(self, sentences: Iterable[Sequence[str]]) -> Iterator[list[Word]]:
         import spacy
@@ -124,6 +129,14 @@ class SpacyTagger:
     def _kind(self, doc: Any, token: Any) -> str:
         kind = self._kinds.get(token.tag_[: self._tag_letters], "")
         return "" if kind == "verb" and self._tag_letters and _is_auxiliary(doc, token) else kind
+
+
+def _digest(folder: Path) -> str:
+    """Tells pipelines apart that people trained, all of which spaCy calls `model-best`, 0.0.0."""
+    digest = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
+    return f"@{digest.hexdigest()[:8]}"
 
 
 def _is_there(pipeline: str) -> bool:
@@ -147,7 +160,10 @@ def _load_spacy(name: str) -> Any:
         warnings.simplefilter("ignore")  # that the model is of another minor version, and of invalid escapes
         import spacy
 
-        return spacy.load(name, exclude=["parser", "ner", "senter"])
+        try:
+            return spacy.load(name, exclude=["parser", "ner", "senter"])
+        except (OSError, TypeError, ValueError, KeyError, AttributeError, ImportError) as error:
+            raise ConfigError(f"{name}: no spaCy pipeline that can be loaded ({error}).") from error
 
 
 class JiebaTagger:
@@ -206,7 +222,7 @@ class CachedTagger:
         self.signature = self.tagger.signature
         digest = hashlib.sha256(self.signature.encode()).hexdigest()[:12]
         self._path = self.folder / f"tags-2-{self.signature.partition(':')[0]}-{digest}.sqlite3"
-        self._usable = True
+        self._usable = {"read": True, "kept": True}
 
     def tag(self, sentences: Iterable[Sequence[str]]) -> Iterator[list[Word]]:
         total = len(sentences) if isinstance(sentences, Sequence) else None
@@ -219,19 +235,19 @@ class CachedTagger:
     def _batch(self, sentences: list[list[str]]) -> list[list[Word]]:
         keys = [hashlib.sha256("\x00".join(tokens).encode("utf-8", "surrogatepass")).digest()[:16]
                 for tokens in sentences]  # fmt: skip
-        known = self._using(lambda cache: _read(cache, keys)) or {}
+        known = self._using("read", lambda cache: _read(cache, keys)) or {}
         pairs = list(zip(keys, sentences, strict=True))
         new = {key: tokens for key, tokens in pairs if len(known.get(key, ())) != len(tokens) or key not in known}
         if new:
             found = dict(zip(new, self.tagger.tag(new.values()), strict=True))
-            self._using(lambda cache: _write(cache, found))
+            self._using("kept", lambda cache: _write(cache, found))
             known |= {key: [(word.lemma, word.tag, word.kind) for word in words] for key, words in found.items()}
         return [[Word(token, *rest) for token, rest in zip(tokens, known[key], strict=True)]
                 for key, tokens in zip(keys, sentences, strict=True)]  # fmt: skip
 
-    def _using(self, act: Callable[[sqlite3.Connection], Any]) -> Any:
-        """What `act` does with the file; None where there is no file to be used."""
-        if not self._usable:
+    def _using(self, how: str, act: Callable[[sqlite3.Connection], Any]) -> Any:
+        """What `act` does with the file; None where it cannot be used so."""
+        if not self._usable[how]:
             return None
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -243,10 +259,8 @@ class CachedTagger:
             finally:
                 cache.close()
         except (sqlite3.Error, OSError, ValueError, TypeError) as error:
-            self._usable = False
-            warnings.warn(
-                f"{self._path}: tags are not kept ({error}). Remove the file where it is damaged.", stacklevel=4
-            )
+            self._usable[how] = False
+            warnings.warn(f"{self._path}: tags are not {how} ({error}). If it is damaged, remove it.", stacklevel=4)
             return None
 
 
@@ -256,15 +270,15 @@ def _read(cache: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, list[
         some = keys[start : start + 500]
         rows = cache.execute(f"SELECT key, words FROM tags WHERE key IN ({','.join('?' * len(some))})", some)
         for key, words in rows:
-            known[key] = [tuple(map(str, word)) for word in json.loads(words)]
-            if any(len(word) != len(Word._fields) - 1 for word in known[key]):
+            known[key] = [tuple(word) for word in json.loads(words)]
+            if any(list(map(type, word)) != [str] * (len(Word._fields) - 1) for word in known[key]):
                 raise ValueError(f"{words[:60]!r} are no tags")
     return known
 
 
 def _write(cache: sqlite3.Connection, found: dict[bytes, list[Word]]) -> None:
     rows = ((key, json.dumps([word[1:] for word in words])) for key, words in found.items())
-    cache.executemany("INSERT OR IGNORE INTO tags VALUES (?, ?)", rows)
+    cache.executemany("INSERT OR REPLACE INTO tags VALUES (?, ?)", rows)
 
 
 def _batches(sentences: Iterable[Sequence[str]], size: int) -> Iterator[list[list[str]]]:

@@ -29,7 +29,8 @@ def test_a_file_of_any_name(tmp_path):
 def test_msr_vtt_s_sentences_are_gathered_by_video(tmp_path):
     path = write(tmp_path / "videodatainfo.json", {
         "info": {"year": "2016"},
-        "videos": [{"video_id": "video0", "split": "train", "category": 9}, {"video_id": "video1", "split": "validate"}],
+        "videos": [{"video_id": "video0", "split": "train", "category": 9},
+                   {"video_id": "video1", "split": "validate"}],
         "sentences": [
             {"video_id": "video1", "caption": "a car", "sen_id": 0}, {"video_id": "video0", "caption": "a man"},
             {"video_id": "video1", "caption": "a road"}, {"video_id": "video7", "caption": "new"},

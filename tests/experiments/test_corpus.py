@@ -173,7 +173,9 @@ def test_filtered_files_of_an_earlier_reading_go_and_simulated_ones_stay_simulat
     (filtered / "vatex_old_filtered.json").write_text("[]")
     corpus.run(config, environment / "run", "train_and_evaluate")
     assert not (filtered / "vatex_old_filtered.json").exists()
-    again = corpus.run(config_for(filtered), environment / "again", "train_and_evaluate")
+    of_files = config_for()
+    of_files.corpora = f"again={filtered}"
+    again = corpus.run(of_files, environment / "again", "train_and_evaluate")
     assert again["dataset"]["simulated"]
     assert again["dataset"]["sizes"] == {"train": 24, "validation": 8, "public_test": 8}
     capsys.readouterr()

@@ -10,6 +10,9 @@ import pytest
 from tfds_builders import build
 from vatex_jax.reports import cells, tables
 
+RUNS = 75
+"""Of Table 6 on one world: three rows, five maskings, five seeds."""
+
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -103,3 +106,17 @@ def test_extras_that_are_named_exist():
     named |= {"fasttext", "glove"}  # whose messages are put together
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     assert named <= extras.keys()
+
+
+@pytest.mark.parametrize("kind", ["noun", "verb"])
+@pytest.mark.parametrize("variant", ["none", "attention", "shuffled"])
+def test_the_table_of_masked_translation_holds_the_figures_of_the_kept_results(variant, kind):
+    block = README.partition("<!-- masked -->")[2].partition("<!-- end of masked -->")[0]
+    worlds = [path for path in (ROOT / "results" / "vatex_table6").iterdir() if len(list(path.iterdir())) == RUNS]
+    assert worlds
+    for world in worlds:
+        for metric in ("bleu4", f"{kind}_recovery"):
+            for masking in ("whole", f"{kind}50", f"{kind}100"):
+                found = cells.load_runs([world / f"{variant}-{masking}-seed{seed}" for seed in range(5)])
+                mean, half = cells.mean_and_half_width(found, metric)
+                assert f"| {mean:.1f} ± {half:.1f} |" in block

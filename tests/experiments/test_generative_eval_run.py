@@ -415,3 +415,72 @@ def test_the_published_generations_against_people_on_real_dialogues(real_data, t
         assert found[f"H/k1/{name}/mean"] == pytest.approx(value, abs=6e-5)
     assert found["H/A_gt/cider1/mean"] == pytest.approx(0.2349, abs=6e-5)
     assert found["H/Gamma/cider1/best"] == pytest.approx(0.3211, abs=6e-5)
+
+
+def test_a_model_that_answers_few_questions_is_compared_on_these(files, tmp_path, capsys):
+    """`part` answers one of three questions, as well as the other does there: no difference, whatever its mean is."""
+    references = files[1]
+    all_three = write_generations(tmp_path / "all.json", [(1, 0, ["yes"]), (2, 3, ["blue"]), (3, 9, ["maybe"])])
+    part = write_generations(tmp_path / "part.json", [(1, 0, ["yes"]), (2, 3, [""]), (3, 9, [])])
+    config = visdial_table6.get_config()
+    config.models = f"a={all_three}, part = {part}"
+    config.run.references = f"H={references}"
+    config.run.metrics = ("cider", "sbleu")
+    config.run.eval.figures = False
+    table.run(config, tmp_path / "work", "train_and_evaluate")
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("part") and "CIDEr n=1" in line]
+    assert "+0.0000" in line
+    assert "%" not in line
+
+
+@pytest.mark.parametrize(
+    ("models", "seeds", "message"),
+    [
+        ("../../x={}", (0,), "must be NAME=FILE"), ("a/b={}", (0,), "must be NAME=FILE"),
+        ("a={},A={}", (0,), "each once"),
+        ("cca_aq_g={},CCA-AQ-G={}", (0,), "each once"), ("a={}", (0, 1), "generations in files are of one seed"),
+        (f"{'n' * 300}={{}}", (0,), "up to 60 letters"),
+    ],
+)  # fmt: skip
+def test_names_of_models_that_would_clash_or_lead_elsewhere_are_refused(files, tmp_path, models, seeds, message):
+    config = visdial_table6.get_config()
+    config.models, config.seeds = models.replace("{}", files[0]), seeds
+    config.run.references = f"H={files[1]}"
+    with pytest.raises(ConfigError, match=message):
+        table.run(config, tmp_path / "work", "train_and_evaluate")
+    assert not (tmp_path / "work").exists()
+
+
+def test_a_table_that_would_be_empty_says_why(files, tmp_path):
+    config = visdial_table6.get_config()
+    config.models = f"a={files[0]}"
+    config.run.references = f"mine={files[1]}"
+    config.run.metrics = ("cider",)
+    config.run.eval.figures = False
+    with pytest.raises(DataError, match="None of the runs has what visdial_table6 shows: their metrics are of mine"):
+        table.run(config, tmp_path / "work", "train_and_evaluate")
+
+
+def test_long_answers_are_cut_in_the_summary(tmp_path, capsys):
+    release.write(tmp_path / "h.json", SETS, {"method": "H"})
+    mine = write_generations(tmp_path / "mine.json", [(i, r, ["word " * 10_000]) for i, r in ((1, 0), (2, 3), (3, 9))])
+    generative_eval_run.run(on_files(mine, str(tmp_path / "h.json")), tmp_path / "run", "train_and_evaluate")
+    assert max(map(len, capsys.readouterr().out.splitlines())) < 1000
+
+
+@pytest.mark.parametrize("ks", [(), (True,)])
+def test_numbers_of_generations_are_whole(ks):
+    with pytest.raises(ConfigError, match="ks is"):
+        evaluate([["a"]], [["a"]], ["cider"], ks=ks)
+
+
+def test_the_papers_columns_are_for_the_papers_vectors_and_bert_alone():
+    from vatex_jax.reports import generation_tables as module
+
+    told = "12 layers of 768, 30522 pieces, first piece of at most 16, weights 01234567"
+    assert module._is_papers_bert(told)
+    for other in (told.replace("12", "6", 1), told.replace("16", "160"), told.replace("first", "mean"), None):
+        assert not module._is_papers_bert(other)
+    assert module._is_fasttext("/x/wiki.en.bin")
+    for other in ("/x/cc.en.300.bin", "wiki.en.vec", "learned", None):
+        assert not module._is_fasttext(other)

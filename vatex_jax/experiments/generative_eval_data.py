@@ -109,6 +109,9 @@ def read_files(generations: str, references: str, report: Report) -> Inputs:
     said = read_generations(generations)
     if not len(said.texts):
         raise DataError(f"{generations}: holds no generations.")
+    if len(said.texts) >= _FEW and (np.asarray(said.rounds) > 0).all():
+        report(f"note: no question of {generations} is of round 0. Rounds count from 0: if they count from 1 there, "
+               "every answer is beside the next question.")  # fmt: skip
     questions = []
     for name, path in files.items():
         sets = tuple(release.read(path))

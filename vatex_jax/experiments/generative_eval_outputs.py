@@ -18,13 +18,13 @@ from vatex_jax.experiments.cca_data import LEARNED
 from vatex_jax.experiments.generative_eval import Encode, baselines, evaluate
 from vatex_jax.experiments.generative_eval_data import Inputs, Questions, Report
 from vatex_jax.files import write_json_lines_whole
-from vatex_jax.metrics import meteor
+from vatex_jax.metrics import consensus
 from vatex_jax.metrics.embedding import missing_share, sentence_encoder, word_vocabulary
 from vatex_jax.metrics.meteor import Meteor
 from vatex_jax.reports import question_scores
 from vatex_jax.reports.cells import origin
 from vatex_jax.reports.generation_curves import draw_curves
-from vatex_jax.text.bert_folder import read_config
+from vatex_jax.text.bert_folder import read_config, weights_digest
 from vatex_jax.text.treebank import detokenized
 from vatex_jax.text.vectors import load_vectors
 
@@ -85,7 +85,7 @@ def encoders(config: ml_collections.ConfigDict, inputs: Inputs, report: Report) 
     one = read_config(config.bert)
     found.signature["bert"] = (
         f"{one.num_hidden_layers} layers of {one.hidden_size}, {one.vocab_size} pieces, {config.bert_pooling} piece of "
-        f"at most {config.bert_pieces}"
+        f"at most {config.bert_pieces}, weights {weights_digest(config.bert)}"
     )
     return found
 
@@ -130,12 +130,7 @@ def metrics(scored: Sequence[Scored], found: Encoders) -> dict[str, float]:
 
 def signature(config: ml_collections.ConfigDict, inputs: Inputs, found: Encoders) -> dict[str, str]:
     """How scores were counted; under a set's name what holds for its columns alone, under `model/` for none."""
-    told = {
-        "cider": "the original (no clipping, no length penalty, no factor 10), case kept, cut at white space",
-        "sbleu": "of sentences, cumulative, unsmoothed, closest reference's length",
-        "meteor": f"1.5, {meteor.OPTIONS}, the best reference",
-    }
-    told = {name: text for name, text in told.items() if name in config.metrics}
+    told = {name: text for name, text in consensus.signature().items() if name in config.metrics}
     told |= (
         {"tokens": "generations: NLTK's words, detokenised; references as they stand"} | found.signature | inputs.about
     )

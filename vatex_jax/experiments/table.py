@@ -1,6 +1,7 @@
 """A paper's table: every row, direction and seed of a configuration run in turn, resumed where it stopped."""
 
 import importlib
+import re
 import shutil
 import sys
 import time
@@ -52,6 +53,12 @@ def run(config: ml_collections.ConfigDict, workdir: Path, mode: str, overwrite: 
     there = cells.load_runs([kept / name for name, _ in runs])
     table = table.fitted(there)
     found = cells.blocks(table, there)
+    if not found:
+        raise DataError(
+            f"None of the runs has what {config.table} shows: their metrics are of "
+            f"{', '.join(sorted({name.partition('/')[0] for run in there for name in run.result['metrics']}))}. Name "
+            "sets of references as the table does, H=FILE or S=FILE, and look whether anything could be scored."
+        )
     print("\n" + tables.render(table, found, "text"))
     if table.sheet:
         _draw_sheet(table.sheet, runs, workdir)
@@ -160,17 +167,26 @@ def _models(config: ml_collections.ConfigDict) -> dict[str, dict[str, str]]:
     """Rows of a table of other people's models: `config.models` is NAME=FILE,NAME=FILE, files of generations.
 
     Raises:
-        ConfigError: a part has no name or no file, or two have one name.
+        ConfigError: a part has no name or no file, or two names would be one row; several seeds, which files have not.
     """
     found: dict[str, dict[str, str]] = {}
+    plain: set[str] = set()
     for part in filter(None, config.get("models", "").split(",")):
-        name, _, path = part.strip().partition("=")
-        if not name or not path or name in found:
+        name, path = (side.strip() for side in part.partition("=")[::2])
+        row = name.casefold().replace("-", "_")
+        if not _MODEL.fullmatch(name) or not path or row in plain:
             raise ConfigError(
-                f"config.models: {part!r} must be NAME=FILE, each name once: a model and its generations."
+                f"config.models: {part!r} must be NAME=FILE, a model and its generations; names of up to 60 letters, "
+                "digits and . _ + -, each once whatever the capitals."
             )
+        plain.add(row)
         found[name] = {"generations": path}
+    if found and len(config.seeds) > 1:
+        raise ConfigError("config.seeds: generations in files are of one seed; name each seed's file as a model.")
     return found
+
+
+_MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,59}")
 
 
 def is_done(folder: Path, config: ml_collections.ConfigDict) -> bool:

@@ -147,7 +147,7 @@ def meteor(answers: Answers, program: meteor_program.Meteor | None) -> Scores:
 def signature() -> dict[str, str]:
     """What a reader must know to compare scores: an entry for each of `METRICS`."""
     return {
-        "cider": "original (not CIDEr-D), white space, case kept, df over these reference sets, mean of references",
+        "cider": "original (no clipping, no length penalty, no factor 10), white space, case kept, mean of references",
         "sbleu": "sentence, cumulative, no smoothing, white space, case kept, closest reference length",
         "meteor": f"meteor-1.5 {meteor_program.OPTIONS}, best reference, {METEOR_WORDS} words and signs at most",
     }

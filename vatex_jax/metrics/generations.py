@@ -102,6 +102,8 @@ def choose_ks(most: int, ks: Sequence[int] | None = None) -> list[int]:
     """
     if ks is None:
         return sorted({k for k in KS if k <= most} | {max(1, most)})
+    if isinstance(ks, (str, int)) or not list(ks) or any(isinstance(k, bool) or not isinstance(k, int) for k in ks):
+        raise ConfigError(f"ks is {ks!r}: give whole numbers of generations, such as (1, 5).")
     wrong = [k for k in ks if not 1 <= k <= max(1, most)]
     if wrong:
         raise ConfigError(f"k = {wrong[0]}: no question has more than {most} generations, and k is at least 1.")
@@ -110,7 +112,7 @@ def choose_ks(most: int, ks: Sequence[int] | None = None) -> list[int]:
 
 def lower_is_better(name: str) -> bool:
     """Whether a metric is a distance."""
-    return name.endswith("_l2")
+    return name == "l2" or name.endswith("_l2")
 
 
 def compare(

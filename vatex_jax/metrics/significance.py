@@ -16,6 +16,7 @@ from vatex_jax.metrics.bleu import bleu_from_statistics
 
 Metric = Callable[[np.ndarray], np.ndarray]
 
+_ROUNDING = 1e-12
 _CHUNK = 4_000_000  # sentence draws held at once: 32 MB of indices
 
 
@@ -76,9 +77,11 @@ def paired_bootstrap(
             f"paired bootstrap: the systems must have translated the same sentences, but one has {len(summed_a)} "
             f"and the other {len(summed_b)}"
         )
-    differences = np.concatenate(
-        [metric(counts @ summed_a) - metric(counts @ summed_b) for counts in _draws(len(summed_a), samples, seed)]
-    )
+    pairs = [(metric(counts @ summed_a), metric(counts @ summed_b)) for counts in _draws(len(summed_a), samples, seed)]
+    differences = np.concatenate([of_a - of_b for of_a, of_b in pairs])
+    # Equal scores that were summed in another order differ by rounding, which must not decide p.
+    size = np.concatenate([np.maximum(1.0, np.maximum(np.abs(of_a), np.abs(of_b))) for of_a, of_b in pairs])
+    differences[np.abs(differences) <= _ROUNDING * size] = 0.0
     low, high = _percentiles(differences, level)
     tail = min(int(np.sum(differences <= 0)), int(np.sum(differences >= 0)))
     return {

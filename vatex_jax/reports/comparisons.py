@@ -1,5 +1,6 @@
 """Two cells of a table compared: over seeds, and over the sentences or dialogues of the test split."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -25,7 +26,15 @@ def compare(rows_a: Sequence[Run], rows_b: Sequence[Run], metric: str = "bleu4")
         return None
     a, b = [by_seed_a[seed] for seed in common], [by_seed_b[seed] for seed in common]
     compared = {"seeds": float(len(common)), **paired_t(scores(a, metric), scores(b, metric)), **_share(a, b, metric)}
-    return compared | {f"bootstrap_{name}": value for name, value in _over_items(a, b, metric).items()}
+    items = _over_items(a, b, metric)
+    if a[0].generated and items and len(common) == 1 and abs(compared["difference"] - items["difference"]) > 1e-5:
+        # Each model's mean is over the questions it answered; compared are those that both did.
+        compared = {
+            "seeds": 1.0,
+            **{name: math.nan for name in ("low", "high", "p")},
+            "difference": items["difference"],
+        }
+    return compared | {f"bootstrap_{name}": value for name, value in items.items()}
 
 
 def _over_items(a: Sequence[Run], b: Sequence[Run], metric: str) -> dict[str, float]:

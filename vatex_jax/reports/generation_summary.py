@@ -2,6 +2,7 @@
 
 import os
 import re
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ SHORT = {
     **{f"sbleu{n}": f"BLEU{n}" for n in range(1, 5)},
     "meteor1": "METEOR", "bert_l2": "BERT L2", "bert_cs": "CS", "fasttext_l2": "words L2", "fasttext_cs": "CS",
 }  # fmt: skip
+_WIDTH = 100  # of a text in an example
 _SHOWN = 5
 """Generations and references that an example shows."""
 
@@ -85,16 +87,21 @@ def _grid(metrics: Mapping[str, float], sets: str, ks: Sequence[int], columns: S
 
 def _example(record: Mapping[str, Any]) -> str:
     first = record["scores"].get("cider1") or [None] * len(record["generations"])
-    told = [f"{one_line(text) or '(empty)'}{'' if value is None else f' ({value:.2f})'}"
+    told = [f"{_short(text) or '(empty)'}{'' if value is None else f' ({value:.2f})'}"
             for text, value in zip(record["generations"][:_SHOWN], first, strict=False)]  # fmt: skip
-    references = [one_line(text) or "" for text in record["references"][:_SHOWN]]
+    references = [_short(text) for text in record["references"][:_SHOWN]]
     unit = "  (CIDEr1)" * ("cider1" in record["scores"])
     return "\n".join([
-        f"  {one_line(record['question'])}",
-        f"    ground truth  {one_line(record['answer'])}",
+        f"  {_short(record['question'])}",
+        f"    ground truth  {_short(record['answer'])}",
         f"    references    {', '.join(references)}{_more(record['references'])}",
         f"    generated     {', '.join(told)}{_more(record['generations'])}{unit}",
     ])  # fmt: skip
+
+
+def _short(text: str | None) -> str:
+    """An answer as a terminal can show it, in a line."""
+    return textwrap.shorten(one_line(text) or "", _WIDTH, placeholder=" ...")[:_WIDTH]
 
 
 def _more(texts: Sequence[str]) -> str:

@@ -6,6 +6,7 @@ its figures. Its sigma is the deviation over questions of their means over k, an
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from vatex_jax.metrics.generations import KS
@@ -36,11 +37,13 @@ _K = re.compile(r"[^/]+/k([1-9][0-9]*)/[^/]+/mean")
 
 
 def _is_papers_bert(signature: Any) -> bool:
-    return isinstance(signature, str) and signature.startswith("12 layers of 768, 30522 pieces, first")
+    return isinstance(signature, str) and signature.startswith(
+        "12 layers of 768, 30522 pieces, first piece of at most 16,"
+    )
 
 
 def _is_fasttext(source: Any) -> bool:
-    return isinstance(source, str) and source.endswith(".bin")
+    return isinstance(source, str) and Path(source).name == "wiki.en.bin"
 
 
 def _columns(sets: str, prefix: str, bleu: bool) -> list[Column]:

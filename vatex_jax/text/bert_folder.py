@@ -7,6 +7,7 @@ Dimension legend
 """
 
 import dataclasses
+import hashlib
 import math
 import os
 import re
@@ -21,6 +22,7 @@ from vatex_jax.files import read_json
 
 CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
 
+_LAYER = re.compile(r"encoder\.layer\.(\d+)\.")
 _PREFIX = "bert."
 _WORDS = "embeddings.word_embeddings.weight"
 # Published models that were converted from TensorFlow (bert-base-uncased is one) have its names for a layer norm's.
@@ -92,6 +94,12 @@ def read_tensors(folder: str | os.PathLike, config: BertConfig) -> dict[str, np.
         with safe_open(path, framework="numpy") as file:
             names = set(file.keys())
             prefix = _PREFIX if _PREFIX + _WORDS in names else ""
+            layers = [int(found[1]) for name in names if (found := _LAYER.match(name.removeprefix(prefix)))]
+            if layers and max(layers) >= config.num_hidden_layers:
+                raise DataError(
+                    f"{path}: holds {max(layers) + 1} layers, but {CONFIG} says num_hidden_layers is "
+                    f"{config.num_hidden_layers}: the files are of two models. Fetch both again."
+                )
             tensors = {}
             for name, shape in expected_shapes(config):
                 stored = _stored_name(prefix + name, names, path)
@@ -99,6 +107,15 @@ def read_tensors(folder: str | os.PathLike, config: BertConfig) -> dict[str, np.
     except (SafetensorError, OSError) as error:
         raise DataError(f"{path}: not a safetensors file, or cut off ({error}). Fetch it again.") from error
     return tensors
+
+
+def weights_digest(folder: str | os.PathLike) -> str:
+    """Eight hexadecimal digits that tell models of one size apart."""
+    digest = hashlib.sha256()
+    with (Path(folder) / WEIGHTS).open("rb") as file:
+        while block := file.read(1 << 24):
+            digest.update(block)
+    return digest.hexdigest()[:8]
 
 
 def expected_shapes(config: BertConfig) -> Iterator[tuple[str, tuple[int, ...]]]:

@@ -211,8 +211,9 @@ def test_damaged_progress_counts_as_none(kept, window, make):
     window.reload()
     assert ticks(window) == [[True] * 3]
     press(window, "j", "Enter")
+    window.locator("#count", has_text="1 of 1 done").wait_for()
     window.reload()
-    assert window.locator("#count").inner_text() == "1 of 1 done"
+    window.locator("#count", has_text="1 of 1 done").wait_for()
 
 
 def test_without_storage_the_page_says_so_and_the_saved_file_goes_on(window, make, tmp_path):

@@ -6,7 +6,7 @@
     python run_experiment.py --config=configs/corpus.py:paper                       # VaTeX as it was built (vatex/none)
 
 A corpus is a folder of VaTeX's caption files, one such file, or MSR-VTT's; several are drawn in one figure. Kinds of
-words are told by spaCy (English, 6,600 words a second) and jieba; `--config.tags=False` leaves them out.
+words are told by spaCy (English, thousands of words a second) and jieba; `--config.tags=False` leaves them out.
 """  # noqa: E501
 
 import ml_collections

@@ -31,8 +31,8 @@ def get_config(spec: str = "") -> ml_collections.ConfigDict:
     if not spec.endswith("paper"):
         config.precision = "bfloat16"
         config.cpu_devices = 0
-        # What is not in the sentence is learned slowly: with six passes a third of the masked nouns are recovered that
-        # are after sixteen.
+        # What is not in the sentence is learned slowly: of nouns that are all masked 48% are recovered after twelve
+        # passes at vmt's rate, 60% after sixteen at this one (a seed of trials).
         config.train.update({"batch_size": 64, "epochs": 14, "learning_rate": 2e-3, "warmup_steps": 100})
     return config
 

@@ -62,7 +62,7 @@ class DistinctNgrams:
 
     def count(self, n: int) -> int:
         """Distinct n-grams so far."""
-        return {1: len(self.words), 2: len(self._bigrams)}.get(n) if n < 3 else len(self._longer[n])
+        return len({1: self.words, 2: self._bigrams, **self._longer}[n])
 
     def _numbered(self, keys: Int64[np.ndarray, "m"]) -> Int64[np.ndarray, "m"]:
         """The number of each bigram, the next free one where it is new."""

@@ -26,7 +26,7 @@ from vatex_jax.corpus.readers import LANGUAGES, CorpusVideo
 from vatex_jax.corpus.statistics import is_word, text_key
 from vatex_jax.data.captions import PARALLEL_CAPTIONS
 from vatex_jax.errors import ConfigError, DataError
-from vatex_jax.text.tokenization import make_tokenizer
+from vatex_jax.text.tokenization import HAN, make_tokenizer
 
 RULES = ("short", "repeated", "sensitive", "language")
 
@@ -208,10 +208,9 @@ def _common_words() -> dict[str, frozenset[str]]:
     return {language: frozenset(words.split()) for language, words in _COMMON.items()}
 
 
-_HAN = r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f]"
-_CHINESE = re.compile(_HAN)
-_LETTER = rf"(?:(?!{_HAN})[^\W_])"  # or digit, of any script but Chinese
-_PARTS = re.compile(rf"{_HAN}|(?:(?!{_HAN})[^\W\d_])+")
+_CHINESE = re.compile(HAN)
+_LETTER = rf"(?:(?!{HAN})[^\W_])"  # or digit, of any script but Chinese
+_PARTS = re.compile(rf"{HAN}|(?:(?!{HAN})[^\W\d_])+")
 
 
 def _is_chinese(character: str) -> bool:

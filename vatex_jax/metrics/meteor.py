@@ -102,7 +102,7 @@ class Meteor:
         if not statistics:
             return MeteorScores(0.0, np.zeros(0))
         # The program's own sum is not that of the counts: sentences without a fault are treated apart.
-        *sentences, corpus = self._evaluate(statistics)
+        *sentences, corpus = self._evaluate(self._programs[0], statistics)
         return MeteorScores(corpus, np.array(sentences))
 
     def sentences(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Float[np.ndarray, "n"]:
@@ -133,12 +133,11 @@ class Meteor:
         """The score of each line's sentence."""
         replies = self._asked(program, lines)
         distinct = list(dict.fromkeys(replies))
-        scores = dict(zip(distinct, self._evaluate(distinct, program)[:-1], strict=True))
+        scores = dict(zip(distinct, self._evaluate(program, distinct)[:-1], strict=True))
         return [scores[reply] for reply in replies]
 
-    def _evaluate(self, statistics: list[str], program: LineProgram | None = None) -> list[float]:
+    def _evaluate(self, program: LineProgram, statistics: list[str]) -> list[float]:
         """The score of each sentence's statistics, and that of them all."""
-        program = program or self._programs[0]
         replies = program.ask(" ||| ".join(["EVAL", *statistics]), len(statistics) + 1)
         return [self._numbers(program, reply, 1)[0] for reply in replies]
 

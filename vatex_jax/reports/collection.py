@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from vatex_jax.data.captions import CaptionedVideo, stream_captions
-from vatex_jax.errors import ConfigError, DataError, VatexError
+from vatex_jax.errors import ConfigError, DataError
 from vatex_jax.files import write_json_lines_whole, write_json_whole, write_text_whole
 from vatex_jax.reports import html_page
 from vatex_jax.reports.collection_results import (
@@ -42,6 +42,7 @@ from vatex_jax.reports.collection_tasks import (
     review_batch,
     write_batch,
 )
+from vatex_jax.reports.commands import answer
 
 CAPTIONS_NAME = "captions.json"
 
@@ -190,16 +191,7 @@ def _made(batch: CollectionBatch, chosen: argparse.Namespace, note: dict[str, An
 def main(arguments: Sequence[str] | None = None) -> int:
     """Makes a page or gathers results; returns the exit status, 2 after an error of the person's."""
     chosen = _parser().parse_args(arguments)
-    try:
-        print(chosen.act(chosen))
-    except VatexError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""  # a full disk names none
-        print(f"error: {where}{error.strerror or error}", file=sys.stderr)
-        return 2
-    return 0
+    return answer(lambda: chosen.act(chosen))
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -15,6 +15,7 @@ from vatex_jax.errors import DataError
 from vatex_jax.reports.collection_tasks import CollectionBatch, CollectionTask
 from vatex_jax.reports.grid import text_grid
 from vatex_jax.reports.saved_results import read_saved
+from vatex_jax.text.tokenization import HAN
 
 SCHEMA = "vatex-jax collection results 1"
 LEAST_APPROVAL = 0.9
@@ -140,7 +141,7 @@ def _fault(batch: CollectionBatch, task: CollectionTask, texts: Sequence[str]) -
     return ""
 
 
-_CHINESE = re.compile(r"[\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f]")
+_CHINESE = re.compile(rf"\u3007|{HAN}")  # as the page counts: zero too
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 

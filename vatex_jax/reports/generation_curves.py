@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vatex_jax.errors import DataError, VatexError
+from vatex_jax.errors import DataError
 from vatex_jax.reports.caption_sheet import check_out
 from vatex_jax.reports.cells import load_runs, one_dataset, origin
+from vatex_jax.reports.commands import answer
 from vatex_jax.reports.plots import COLOURS, figure_axes, literal
 
 TITLES = {
@@ -104,16 +105,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("folders", nargs="+", type=Path, help="searched at any depth for results.json")
     parser.add_argument("--out", required=True, type=Path, help="the picture, a .png")
     chosen = parser.parse_args(arguments)
-    try:
-        check_out(chosen.out)
-        draw_runs([run.result for run in load_runs(chosen.folders)], chosen.out)
-    except VatexError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except OSError as error:
-        print(f"error: --out={chosen.out}: cannot be written ({error.strerror or error}).", file=sys.stderr)
-        return 2
-    return 0
+    return answer(lambda: _drawn(chosen.folders, chosen.out), chosen.out)
+
+
+def _drawn(folders: Sequence[Path], out: Path) -> Path:
+    check_out(out)
+    draw_runs([run.result for run in load_runs(folders)], out)
+    return out
 
 
 def draw_runs(found: Sequence[dict[str, Any]], path: str | os.PathLike) -> None:

@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from vatex_jax.errors import ConfigError, DataError, VatexError
+from vatex_jax.errors import ConfigError, DataError
 from vatex_jax.reports.caption_sheet import OURS, REFERENCE, TITLE, Line, check_out, draw_lines, origin_of, wrapped
+from vatex_jax.reports.commands import answer
 
 CAPTIONS = 12
 """Shown of each masking: of two kinds at two rates half of these."""
@@ -88,20 +89,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", required=True, type=Path, help="the picture, a .png")
     parser.add_argument("--captions", type=int, default=CAPTIONS, help=f"how many ({CAPTIONS})")
     chosen = parser.parse_args(arguments)
-    try:
-        if chosen.captions < 1:
-            raise ConfigError(f"--captions={chosen.captions}: it must be 1 or more.")
-        check_out(chosen.out)
-        predictions = {str(run): run / "predictions.jsonl" for run in chosen.runs}
-        draw_sheet(predictions, chosen.out, origin_of(chosen.runs[0]), captions=chosen.captions)
-    except VatexError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except OSError as error:
-        print(f"error: --out={chosen.out}: cannot be written ({error.strerror or error}).", file=sys.stderr)
-        return 2
-    print(chosen.out)
-    return 0
+    return answer(lambda: _drawn(chosen), chosen.out)
+
+
+def _drawn(chosen: argparse.Namespace) -> Path:
+    if chosen.captions < 1:
+        raise ConfigError(f"--captions={chosen.captions}: it must be 1 or more.")
+    check_out(chosen.out)
+    predictions = {str(run): run / "predictions.jsonl" for run in chosen.runs}
+    draw_sheet(predictions, chosen.out, origin_of(chosen.runs[0]), captions=chosen.captions)
+    return chosen.out
 
 
 if __name__ == "__main__":

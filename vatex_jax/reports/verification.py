@@ -15,11 +15,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from vatex_jax.errors import ConfigError, DataError, VatexError
+from vatex_jax.errors import ConfigError, DataError
 from vatex_jax.files import write_text_whole
 from vatex_jax.reference_sets import release
 from vatex_jax.reports import html_page
 from vatex_jax.reports.cells import origin
+from vatex_jax.reports.commands import answer
 from vatex_jax.reports.html_page import ImagePattern
 from vatex_jax.reports.verification_results import SCHEMA, collect, read_result, render, render_flags
 from vatex_jax.reports.verification_tasks import FILE_NAME, Batch, make_batch, read_batch, read_tasks, write_batch
@@ -172,16 +173,7 @@ def _read(chosen: argparse.Namespace) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Makes a page or reads results; returns the exit status, 2 after an error of the person's."""
     chosen = _parser().parse_args(arguments)
-    try:
-        print(chosen.act(chosen))
-    except VatexError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""  # a full disk names none
-        print(f"error: {where}{error.strerror or error}", file=sys.stderr)
-        return 2
-    return 0
+    return answer(lambda: chosen.act(chosen))
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -17,6 +17,9 @@ from vatex_jax.errors import ConfigError
 
 MASK_TOKEN = "[M]"
 
+HAN = r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f]"
+"""A Chinese character, for regular expressions."""
+
 # Letters and digits of any script, with the combining marks that NFC could not compose into them.
 _WORD = r"(?:[^\W_][\u0300-\u036f]*)+"
 # A sign with what Unicode glues to it: variation selectors, skin tones, joiners (so that one emoji is one token).

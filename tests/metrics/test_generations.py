@@ -119,3 +119,12 @@ def test_comparisons_that_cannot_be_are_refused():
         compare(a, {"x": np.full((2, 1), NAN)}, 1)
     with pytest.raises(ConfigError, match="'data_std'"):
         compare(a, a, 1, "data_std")
+
+
+def test_rounding_decides_no_p():
+    """One answer fifteen times and once: the means differ by 1e-17, which is no difference."""
+    often = np.zeros((20, 15))
+    often[:15] = 0.2
+    compared = compare({"meteor1": often}, {"meteor1": often[:, :1]}, 15)["meteor1"]
+    assert compared["p"] == 1
+    assert compared["low"] == compared["high"] == 0

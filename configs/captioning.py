@@ -83,6 +83,7 @@ _PAPER_MODEL = {
     "languages": ("en", "zh"),
     "shared_decoder": True,
     "tied": True,
+    "scale_embedding": True,  # words are read from a table of deviation E^-1/2, times sqrt(E), whether tied or not
     "embedding": 512,
     "video_projection": 512,
     "video_hidden": 512,  # a direction

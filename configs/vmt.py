@@ -80,6 +80,7 @@ def _paper_model() -> ml_collections.ConfigDict:
             "video_projection": 512,
             "decoder_hidden": 1024,
             "feature_scale": 1.0,
+            "scale_average": True,  # the mean segment of `average` is multiplied by feature_scale too
             "layers": 2,
             "dropout": 0.5,
         }
@@ -95,6 +96,7 @@ def _small_model() -> ml_collections.ConfigDict:
             "video_projection": 64,
             "decoder_hidden": 192,
             "feature_scale": 5.0,
+            "scale_average": True,  # the mean segment of `average` is multiplied by feature_scale too
             "layers": 1,
             "dropout": 0.1,
         }

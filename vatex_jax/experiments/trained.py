@@ -31,6 +31,7 @@ from vatex_jax.experiments.workdir import (
 )
 from vatex_jax.reports import results
 from vatex_jax.reports.cells import PLACES, origin
+from vatex_jax.reports.earlier import without_earlier
 from vatex_jax.text.tokenization import make_tokenizer
 from vatex_jax.text.vocabulary import SPECIALS
 from vatex_jax.training import optimizers, sharding, writers
@@ -342,10 +343,13 @@ def _sizes(data: Data) -> dict[str, int]:
 
 
 def _fingerprint(config: ml_collections.ConfigDict, data: Data) -> dict[str, str]:
-    """What a checkpoint must have been made with: everything but what evaluation may change."""
+    """What a checkpoint must have been made with: everything but what evaluation may change.
+
+    A field that the checkpoint's version lacked does not count where it has the value that its absence stands for.
+    """
     fields = {
         name: value
-        for name, value in flat(config.to_dict()).items()
+        for name, value in flat(without_earlier(config.to_dict())).items()
         if not {name, name.partition(".")[0]} & {*FREE, *PLACES}
     }
     digest = hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:16]

@@ -17,6 +17,7 @@ except ImportError:  # Windows has none: two runs in one folder are not kept apa
 from vatex_jax.errors import CheckpointError, DataError
 from vatex_jax.files import read_json, write_json_whole
 from vatex_jax.reports.cells import DECODED, PLACES
+from vatex_jax.reports.earlier import completed
 from vatex_jax.reports.results import FILE_NAME
 from vatex_jax.text.vocabulary import Vocabulary
 from vatex_jax.training.writers import METRICS_NAME
@@ -105,7 +106,8 @@ def open_workdir(
     if differing:
         raise CheckpointError(
             f"{workdir} holds a run of another configuration:\n{differing}\n"
-            "Give another folder with --workdir, or start anew with --overwrite."
+            "Set these fields as they are there (--config.FIELD=VALUE), give another folder with --workdir, or start "
+            "anew with --overwrite."
         )
     return workdir
 
@@ -185,7 +187,7 @@ def _begin(workdir: Path, path: Path, config: ml_collections.ConfigDict, must_ex
 
 
 def read_config(path: Path) -> dict[str, Any]:
-    """The configuration a run was made with.
+    """The configuration a run was made with, completed with the fields that are younger than it.
 
     Raises:
         CheckpointError: the file holds something else.
@@ -198,7 +200,7 @@ def read_config(path: Path) -> dict[str, Any]:
         raise CheckpointError(f"{error} Restore it from a copy, or start anew with --overwrite.") from error
     if not isinstance(held, dict) or not {"experiment", "seed"} <= held.keys():
         raise CheckpointError(f"{path} is no configuration of this program. Give another folder with --workdir.")
-    return held
+    return completed(held)
 
 
 def keep_vocabularies(vocabularies: Mapping[str, Vocabulary], workdir: Path) -> None:

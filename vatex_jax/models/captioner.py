@@ -45,6 +45,7 @@ class Captioner(nn.Module):
         vocabularies: the languages it knows and their vocabulary sizes, special tokens included, in order.
         shared_decoder: one decoder for all languages.
         tied: word embeddings are the softmax matrices too (the paper's WT).
+        scale_embedding: word embeddings are multiplied by sqrt(embedding), see `nn.embedding.WordLayers`.
         embedding: size of word embeddings, and of the layer before the vocabulary.
         video_projection: size the segment features are mapped to before the video encoder.
         video_hidden: units a direction of the bi-LSTM video encoder.
@@ -59,6 +60,7 @@ class Captioner(nn.Module):
     vocabularies: tuple[tuple[str, int], ...]
     shared_decoder: bool = True
     tied: bool = True
+    scale_embedding: bool = True
     embedding: int = 512
     video_projection: int = 512
     video_hidden: int = 512
@@ -71,7 +73,9 @@ class Captioner(nn.Module):
     def setup(self):
         self._check()
         self.encoder = VideoEncoder(self.video_projection, self.video_hidden, 1, self.dropout, self.dtype)
-        self.words = {name: WordLayers(size, self.embedding, self.tied) for name, size in self.vocabularies}
+        self.words = {
+            name: WordLayers(size, self.embedding, self.tied, self.scale_embedding) for name, size in self.vocabularies
+        }
         if self.shared_decoder:
             self.decoder = self._new_decoder()
         else:

@@ -44,8 +44,9 @@ class Translator(nn.Module):
         video_projection: size the segment features are mapped to before the video encoder.
         decoder_hidden: units of the decoder; with a video encoder, 2 (source_hidden + video_hidden), since its start
             state is the encoders' final states side by side.
-        feature_scale: what the video encoder multiplies the segment features with; 5 brings I3D's, of standard
-            deviation 0.2, to about 1.
+        feature_scale: what the segment features are multiplied by; 5 brings I3D's, of standard deviation 0.2, to about
+            1.
+        scale_average: `average` multiplies its mean segment by `feature_scale` too; False as runs of version 0.1 did.
         layers: of the decoder and of both encoders.
         dropout: rate on embeddings, between layers and before the vocabulary.
         dtype: precision of the products (float32 or bfloat16); everything else is float32.
@@ -60,6 +61,7 @@ class Translator(nn.Module):
     video_projection: int = 512
     decoder_hidden: int = 1024
     feature_scale: float = 1.0
+    scale_average: bool = True
     layers: int = 2
     dropout: float = 0.5
     dtype: DTypeLike = jnp.float32
@@ -118,8 +120,9 @@ class Translator(nn.Module):
         if self.video != "none" and (video is None or video_mask is None):
             raise ValueError(f"A translator with video={self.video!r} needs both video and video_mask.")
         mask = source != PAD
-        extra = mean_segment(video, video_mask) if self.video == "average" else None
-        values, finals = self.source_encoder(source, mask, extra, deterministic=deterministic)
+        values, finals = self.source_encoder(
+            source, mask, self._average(video, video_mask), deterministic=deterministic
+        )
         memories = {"source": Memory(values, mask)}
         if not self.has_video_encoder:
             # tanh for c as for h: the published code starts the cell within (-1, 1) too.
@@ -138,6 +141,12 @@ class Translator(nn.Module):
             for (h, c), (video_h, video_c) in zip(finals, seen, strict=True)
         ]
         return Encoded(memories, start)
+
+    def _average(self, video, video_mask):
+        """The mean segment [B, F] that stands beside every source word; None if the model does not use it."""
+        if self.video != "average":
+            return None
+        return mean_segment(video * (self.feature_scale if self.scale_average else 1.0), video_mask)
 
     def __call__(
         self,

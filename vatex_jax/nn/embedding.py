@@ -51,25 +51,35 @@ class Words(NamedTuple):
 class WordLayers(nn.Module):
     """The input embedding and the softmax layer of one language; tied, they are one matrix (VaTeX, Table 4, "WT").
 
-    Words are read at a standard deviation of 1 either way, beside which neither the video nor the state drowns them.
-    A tied table cannot start so: with |x| up to sqrt(E), its logits would have a deviation in the order of sqrt(E). It
-    starts at E^-1/2, so that the logits' is below 1 and the first loss near log V, and is multiplied with sqrt(E) when
-    it is read (Vaswani et al. 2017, section 3.4).
+    A tied table starts at a standard deviation of E^-1/2, so that its logits' is below 1 and the first loss near log V:
+    with |x| up to sqrt(E), a table of deviation 1 would give logits of a deviation in the order of sqrt(E). The softmax
+    matrix of an untied one starts by Xavier's rule.
+
+    With `scaled` (Vaswani et al. 2017, section 3.4) a word is read as sqrt(E) times its row, and the table starts at
+    E^-1/2 whether tied or not: words enter at a deviation of 1, and tying is all that differs. Without, a word is read
+    as its row: at E^-1/2 if tied, at 1 if not.
 
     Attributes:
         vocabulary: V, special tokens included.
         size: E.
         tied: one matrix for both.
+        scaled: rows are multiplied by sqrt(E) when they are read.
     """
 
     vocabulary: int
     size: int
     tied: bool = True
+    scaled: bool = True
 
     @nn.compact
     def __call__(self) -> Words:
         shape = (self.vocabulary, self.size)
-        scale = self.size**0.5 if self.tied else 1.0
-        table = self.param("table", nn.initializers.normal(1.0 / scale), shape)
+        deviation = self.size**-0.5 if self.tied or self.scaled else 1.0
+        table = self.param("table", nn.initializers.normal(deviation), shape)
         matrix = table if self.tied else self.param("matrix", nn.initializers.xavier_uniform(), shape)
-        return Words(table, scale, matrix, self.param("bias", nn.initializers.zeros, (self.vocabulary,)))
+        return Words(
+            table,
+            self.size**0.5 if self.scaled else 1.0,
+            matrix,
+            self.param("bias", nn.initializers.zeros, (self.vocabulary,)),
+        )

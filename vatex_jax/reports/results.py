@@ -17,6 +17,7 @@ from typing import Any
 
 from vatex_jax.errors import DataError
 from vatex_jax.files import write_json_whole
+from vatex_jax.reports.earlier import completed
 
 FILE_NAME = "results.json"
 
@@ -215,7 +216,7 @@ def write(path: str | os.PathLike, result: dict[str, Any]) -> None:
 
 
 def read(path: str | os.PathLike) -> dict[str, Any]:
-    """Reads a results.json.
+    """Reads a results.json; its configuration is completed with the fields that are younger than it (see `earlier`).
 
     Raises:
       DataError: where the file cannot be read, is no JSON or breaks the schema.
@@ -225,7 +226,7 @@ def read(path: str | os.PathLike) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"{path}: cannot be read as a results file: {error}") from error
     validate(result, str(path))
-    return result
+    return {**result, "config": completed(result["config"])}
 
 
 def software() -> dict[str, str | None]:

@@ -16,6 +16,8 @@ BOS, EOS, FIRST_WORD = 2, 3, 5
 KINDS = {
     "base": {"vocabularies": VOCABULARIES[1:]},
     "base untied": {"vocabularies": VOCABULARIES[:1], "tied": False},
+    "base unscaled": {"vocabularies": VOCABULARIES[1:], "scale_embedding": False},
+    "base untied unscaled": {"vocabularies": VOCABULARIES[:1], "tied": False, "scale_embedding": False},
     "shared enc": {"shared_decoder": False},
     "shared enc-dec": {},
 }
@@ -62,7 +64,7 @@ def float64(tree):
     return jax.tree.map(lambda x: np.asarray(x, np.float64), tree)
 
 
-def write(functions, p, language, target, video, fed_back=None):
+def write(functions, p, language, target, video, fed_back=None, scaled=True):
     """One caption: logits [T, V], attention weights [T, L], and the words each step was given.
 
     Args:
@@ -72,10 +74,11 @@ def write(functions, p, language, target, video, fed_back=None):
         target: true words.
         video: [L, F].
         fed_back: for each step, whether it is given the word written before; None for never.
+        scaled: a word is read as sqrt(E) times its row.
     """
     decoder = p.get("decoder", p.get(f"decoder_{language}"))
     words = p[f"words_{language}"]
-    scale = 1.0 if "matrix" in words else words["table"].shape[1] ** 0.5
+    scale = words["table"].shape[1] ** 0.5 if scaled else 1.0
     encoder = p["encoder"]
     memory, (state,) = functions.bilstm(
         encoder["lstm"], functions.dense(encoder["projection"], np.asarray(video, np.float64) * FEATURE_SCALE)

@@ -15,6 +15,7 @@ from vatex_jax.decoding.beam import beam_search
 from vatex_jax.decoding.sampling import greedy
 from vatex_jax.errors import ConfigError, DataError
 from vatex_jax.models.captioner import Captioner, captions_decoding, captions_loss, is_shared
+from vatex_jax.nn.embedding import WordLayers
 
 KINDS = ("base", "base untied", "shared enc", "shared enc-dec")
 LENGTHS = ((5, 3, 4), (1, 2, 1), (3, 0, 0), (0, 4, 3), (2, 1, 2))
@@ -25,7 +26,7 @@ def loss_and_gradient(model, params, batch):
     return jax.value_and_grad(lambda p: captions_loss(model, p, batch, None), has_aux=True)(params)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, "base unscaled", "base untied unscaled"])
 def test_logits_attention_and_loss_equal_numpy(captions, numpy_model, kind):
     """Rows without a caption in one language, and one without segments, among the others."""
     model, batch = captions.model(**captions.KINDS[kind]), captions.batch()
@@ -44,14 +45,16 @@ def test_logits_attention_and_loss_equal_numpy(captions, numpy_model, kind):
     p, surprises = captions.float64(params), []
     for language in model.languages:
         for row, target, video in captions.captions_of(batch, language):
-            logits, weights, inputs = captions.write(numpy_model, p, language, target, video)
+            logits, weights, inputs = captions.write(
+                numpy_model, p, language, target, video, scaled=model.scale_embedding
+            )
             real = len(target)
             np.testing.assert_allclose(written[language].logits[:real, row], logits, atol=2e-5)
             np.testing.assert_array_equal(written[language].inputs[:real, row], inputs)
             np.testing.assert_allclose(shares[language][row, :real, : len(video)], weights, atol=1e-5)
             np.testing.assert_array_equal(shares[language][row, :, len(video) :], 0)
             surprises.append(captions.surprises(logits, target))
-    assert sum(map(len, surprises)) == count == {"base": 10, "base untied": 11}.get(kind, 21)
+    assert sum(map(len, surprises)) == count == {"base": 10, "base untied": 11}.get(kind.removesuffix(" unscaled"), 21)
     np.testing.assert_allclose(loss, np.concatenate(surprises).mean(), rtol=1e-5)
     assert abs(np.concatenate(surprises).mean() - np.mean([s.mean() for s in surprises])) > 0.01
 
@@ -111,6 +114,18 @@ def test_first_loss_is_near_that_of_guessing(captions):
     loss, deviation = begin(jax.random.key(1))
     assert np.log(2000) <= loss < np.log(2000) + 0.25
     np.testing.assert_allclose(deviation, 1.0, rtol=0.01)
+
+
+@pytest.mark.parametrize(
+    ("tied", "scaled", "deviation", "scale"),
+    [(True, True, 1 / 16, 16.0), (False, True, 1 / 16, 16.0), (True, False, 1 / 16, 1.0), (False, False, 1.0, 1.0)],
+)
+def test_how_words_are_read_does_not_depend_on_tying(tied, scaled, deviation, scale):
+    """E = 256: with `scale_embedding` a table of deviation E^-1/2 times sqrt(E), tied or not."""
+    layers = WordLayers(1000, 256, tied, scaled)
+    words, _ = layers.init_with_output(jax.random.key(0))
+    assert words.scale == scale
+    np.testing.assert_allclose(np.std(words.table), deviation, rtol=0.01)
 
 
 MORE = {

@@ -46,6 +46,17 @@ def test_logits_attention_and_loss_equal_numpy(small, numpy_model, kind):
     assert abs(np.concatenate(surprises).mean() - np.mean([s.mean() for s in surprises])) > 0.01
 
 
+@pytest.mark.parametrize("scaled", [True, False])
+def test_the_average_is_scaled_as_the_segments_are(small, numpy_model, scaled):
+    model, batch = small.model("average").clone(feature_scale=1.5, scale_average=scaled), small.batch("average")
+    params, given = small.parameters(model), small.inputs(batch)
+    logits = jax.jit(lambda p: model.apply({"params": p}, **given))(params)
+    for row, (source, target, video) in enumerate(numpy_model.rows(batch)):
+        seen = video * 1.5 if scaled else video
+        reference, _ = numpy_model.logits(float64(params), "average", source, target, seen)
+        np.testing.assert_allclose(logits[row, : len(target)], reference, atol=1e-5)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_start_states(small, numpy_model, kind):
     """Layer by layer [source; video], h from h and c from c."""

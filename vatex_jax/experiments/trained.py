@@ -342,17 +342,23 @@ def _sizes(data: Data) -> dict[str, int]:
     return {language: len(vocabulary) for language, vocabulary in data.vocabularies.items()}
 
 
-def _fingerprint(config: ml_collections.ConfigDict, data: Data) -> dict[str, str]:
-    """What a checkpoint must have been made with: everything but what evaluation may change.
+def config_digest(config: Mapping[str, Any]) -> str:
+    """Returns a hash of the configuration that a checkpoint was made with: all fields but what evaluation may change.
 
-    A field that the checkpoint's version lacked does not count where it has the value that its absence stands for.
+    A field that an earlier version lacked counts only if it has another value than its absence stands for, so that
+    checkpoints keep their digest.
     """
     fields = {
         name: value
-        for name, value in flat(without_earlier(config.to_dict())).items()
+        for name, value in flat(without_earlier(config)).items()
         if not {name, name.partition(".")[0]} & {*FREE, *PLACES}
     }
-    digest = hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:16]
+    return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _fingerprint(config: ml_collections.ConfigDict, data: Data) -> dict[str, str]:
+    """What a checkpoint must have been made with."""
+    digest = config_digest(config.to_dict())
     words = {f"vocabulary_{language}": vocabulary.fingerprint for language, vocabulary in data.vocabularies.items()}
     dataset = data.source.describe("train", data.trained_on)
     features = ",".join(split.features.digest for split in data.trained_on)

@@ -31,6 +31,12 @@ def words(text, kind="noun"):
         ("Dog", "dog", (1, 1)),  # whatever the capitals
         ("dogs/dog dog", "dog", (1, 2)),  # the surface takes it
         ("dogs/dog dog", "dog dogs/dog", (2, 2)),
+        # saw the noun and saw the form of see: a best pairing whatever the order, here and in the translation
+        ("saw/saw saws/saw", "saw/see saw/saw", (2, 2)),
+        ("saws/saw saw/saw", "saw/see saw/saw", (2, 2)),
+        ("saw/saw saws/saw", "saw/saw saw/see", (2, 2)),
+        ("saws/saw saw/saw", "saw/saw saw/see", (2, 2)),
+        ("saw/see saw/saw saws/saw", "saws/saw sees/see saw/saw", (3, 3)),
         ("dog", "-dog", (1, 1)),  # whatever it is tagged as
         ("-dog", "dog", (0, 0)),  # not a noun of the reference
         ("", "dog", (0, 0)),
@@ -67,6 +73,49 @@ def test_without_lemmas_it_is_the_multisets_intersection():
     for (a, b), (got, total) in zip(pairs, found.tolist(), strict=True):
         assert got == (Counter(a.split()) & Counter(b.split())).total()
         assert total == len(a.split())
+
+
+def brute_force(reference, translation):
+    """The most words that can be answered for, over every way to give each a word of the translation or none."""
+    if not reference:
+        return 0
+    first, rest = reference[0], reference[1:]
+    best = brute_force(rest, translation)
+    for i, word in enumerate(translation):
+        if word.text == first.text or word.lemma == first.lemma:
+            best = max(best, 1 + brute_force(rest, translation[:i] + translation[i + 1 :]))
+    return best
+
+
+def test_as_many_words_as_possible_are_recovered_by_brute_force():
+    rng = np.random.default_rng(2)
+    forms = ["saw/see", "saw/saw", "saws/saw", "sees/see", "seen/see", "sawn/saw"]
+    pairs = [[words(" ".join(rng.choice(forms, rng.integers(0, 6)))) for _ in range(2)] for _ in range(400)]
+    counts = recovery.statistics([a for a, _ in pairs], [b for _, b in pairs], "noun")
+    assert counts[:, 0].tolist() == [brute_force(a, b) for a, b in pairs]
+
+
+def brute_placed(words, tokens):
+    """The most words of several tokens that can be placed without sharing one, over every choice of places."""
+    if not words:
+        return 0
+    best = brute_placed(words[1:], tokens)
+    for place in range(len(tokens) - len(words[0]) + 1):
+        end = place + len(words[0])
+        if tokens[place:end] == words[0]:
+            best = max(best, 1 + brute_placed(words[1:], tokens[:place] + [None] * (end - place) + tokens[end:]))
+    return best
+
+
+def test_as_many_masked_words_as_possible_are_placed_by_brute_force():
+    rng = np.random.default_rng(3)
+    spans = [["a"], ["b"], ["a", "a"], ["a", "b"], ["b", "a", "b"]]
+    wanted = [[spans[i] for i in rng.integers(0, len(spans), rng.integers(0, 5))] for _ in range(400)]
+    translations = [list(rng.choice(["a", "b", "c"], rng.integers(0, 8))) for _ in range(400)]
+    counts = recovery.aligned_statistics(wanted, translations)
+    assert counts[:, 0].tolist() == [brute_placed(w, t) for w, t in zip(wanted, translations, strict=True)]
+    # The first place that fits is not always the best: "a a" at the end leaves "a b" its place.
+    assert recovery.aligned_statistics([[["a", "a"], ["a", "b"]]], [["a", "a", "b", "a", "a"]]).tolist() == [[2, 2]]
 
 
 def test_the_interval_holds_the_figure_and_narrows():

@@ -5,8 +5,9 @@ more, so these are our choices:
 
 - What is counted are the nouns (or verbs) of the reference, as many times as they stand there: a multiset. `noun` and
   `verb` are the tagger's (`text.tagging`), whose signature goes with the figure; auxiliaries are no verbs.
-- A noun is translated correctly where the translation holds the same word, whatever it is tagged as there: by surface
-  or else, of what is left, by lemma. A word of the translation answers for one word of the reference.
+- A noun is translated correctly where the translation holds the same word, whatever it is tagged as there: the same
+  surface or the same lemma. A word of the translation answers for one word of the reference, and the words are paired
+  so that as many as possible are answered for, whatever their order (a maximum matching).
 - The percentage is of all references' nouns together, not a mean over sentences, as BLEU is of a corpus.
 - Over all words of the reference, masked in the source or not, at every rate: the figure of the table. Beside it, where
   it is known which word of the reference a masked source word became, over these alone (`aligned_statistics`).
@@ -17,6 +18,8 @@ Dimension legend
     n  sentences
 """
 
+import bisect
+import functools
 from collections import Counter
 from collections.abc import Sequence
 
@@ -52,17 +55,15 @@ def aligned_statistics(
 
     Args:
         wanted: of each sentence, the tokens that each masked source word is translated by in the reference.
-        translations: the tokens of each translation; a word of several tokens is there where these stand side by side.
+        translations: the tokens of each translation; a word of several tokens is there where these stand side by side,
+            and a token answers for one word: as many words as possible are placed.
 
     Raises:
         DataError: there are not as many translations as sentences.
     """
     _check(wanted, translations)
-    rows = []
-    for words, tokens in zip(wanted, translations, strict=True):
-        left: list[str | None] = list(tokens)
-        # Longer words first: a token answers for one.
-        rows.append((sum(_taken(word, left) for word in sorted(words, key=len, reverse=True)), len(words)))
+    pairs = zip(wanted, translations, strict=True)
+    rows = [(_most_placed(words, list(tokens)), len(words)) for words, tokens in pairs]
     return np.array(rows, np.int64).reshape(-1, 2)
 
 
@@ -73,31 +74,55 @@ def percent(summed: Real[np.ndarray, "... 2"]) -> Float[np.ndarray, "..."]:
 
 
 def _recovered(reference: Sequence[Word], translation: Sequence[Word], kind: str) -> tuple[int, int]:
-    wanted = [word for word in reference if word.kind == kind]
-    held = Counter((word.text.lower(), word.lemma.lower()) for word in translation)
-    left, found = [], 0
-    for word in wanted:  # all surfaces first: a lemma must not take the word that another noun is to the letter
-        same = next((form for form in held if form[0] == word.text.lower() and held[form] > 0), None)
-        if same is None:
-            left.append(word)
-        else:
-            held[same] -= 1
-            found += 1
-    for word in left:
-        same = next((form for form in held if form[1] == word.lemma.lower() and held[form] > 0), None)
-        if same is not None:
-            held[same] -= 1
-            found += 1
-    return found, len(wanted)
+    """The most words of a kind that the translation can answer for, a maximum matching, and how many there are.
+
+    Words are joined by augmenting paths: a word takes an answer that is free, or one whose word can move to another.
+    """
+    wanted = [(word.text.lower(), word.lemma.lower()) for word in reference if word.kind == kind]
+    held = [(word.text.lower(), word.lemma.lower()) for word in translation]
+    alike = [[j for j, form in enumerate(held) if form[0] == text or form[1] == lemma] for text, lemma in wanted]
+    answers: dict[int, int] = {}  # of words of the translation: the word of the reference
+
+    def answered(word: int, tried: set[int]) -> bool:
+        for j in alike[word]:
+            if j not in tried:
+                tried.add(j)
+                if j not in answers or answered(answers[j], tried):
+                    answers[j] = word
+                    return True
+        return False
+
+    return sum(answered(word, set()) for word in range(len(wanted))), len(wanted)
 
 
-def _taken(word: Sequence[str], left: list[str | None]) -> bool:
-    """Whether a word's tokens stand side by side among those that are left; they are taken from there."""
-    for place in range(len(left) - len(word) + 1):
-        if left[place : place + len(word)] == list(word):
-            left[place : place + len(word)] = [None] * len(word)
-            return True
-    return False
+def _most_placed(words: Sequence[Sequence[str]], tokens: Sequence[str]) -> int:
+    """How many of the words can stand in `tokens` side by side, none sharing a token with another, at most."""
+    starts = {
+        place: [word for word in {*map(tuple, words)} if tuple(tokens[place : place + len(word)]) == word]
+        for place in range(len(tokens))
+    }
+    places = [place for place, here in starts.items() if here]
+    kinds = sorted({word for here in starts.values() for word in here})
+    there = Counter(word for word in map(tuple, words) if word in kinds)
+    if all(len(word) == 1 for word in kinds):
+        return sum(min(count, list(tokens).count(word[0])) for word, count in there.items())
+
+    @functools.cache
+    def most(place: int, left: tuple[int, ...]) -> int:
+        """From `place` on, with so many of each kind left to be placed."""
+        now = bisect.bisect_left(places, place)
+        if now == len(places) or not any(left):
+            return 0
+        start = places[now]
+        best = most(start + 1, left)
+        for word in starts[start]:
+            i = kinds.index(word)
+            if left[i]:
+                fewer = (*left[:i], left[i] - 1, *left[i + 1 :])
+                best = max(best, 1 + most(start + len(word), fewer))
+        return best
+
+    return most(0, tuple(there[word] for word in kinds))
 
 
 def _check(one: Sequence, other: Sequence) -> None:

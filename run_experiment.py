@@ -14,7 +14,7 @@ from absl import app, flags, logging
 from ml_collections import config_flags
 
 from vatex_jax.errors import ConfigError, VatexError
-from vatex_jax.experiments import EXPERIMENTS
+from vatex_jax.experiments import EXPERIMENTS, after_interruption
 from vatex_jax.training.interruption import Interrupted, Interruption
 
 MODES = ("train_and_evaluate", "evaluate", "predict", "describe")
@@ -58,9 +58,7 @@ def run_main(arguments: list[str]) -> int | None:
         print(f"error: {where}{error.strerror}. Mend that and run the same command.", file=sys.stderr)
         return 2
     except Interrupted:
-        print(
-            "SIGTERM: stopped; the same command goes on from the last checkpoint, or anew without one.", file=sys.stderr
-        )
+        print(f"SIGTERM: stopped; the same command {after_interruption(CONFIG.value.experiment)}.", file=sys.stderr)
     return None
 
 

@@ -1,5 +1,6 @@
 """`python run_experiment.py` as a person runs it: its errors, and a run that is killed and goes on."""
 
+import importlib
 import os
 import random
 import signal
@@ -11,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from vatex_jax.experiments import EXPERIMENTS, after_interruption
 from vatex_jax.files import read_json
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -61,6 +63,28 @@ def test_what_a_person_can_mend_is_one_line_and_status_2(arguments, said, tmp_pa
     assert done.returncode == 2
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_what_sigterm_promises_is_true_of_each_experiment(name):
+    """Only what trains has checkpoints to go on from; a table has its finished runs."""
+    trains = hasattr(importlib.import_module(EXPERIMENTS[name]), "restore")
+    promised = after_interruption(name)
+    assert ("from the last checkpoint" in promised) is trains
+    assert ("keeps the runs that are done" in promised) is (name == "table")
+    assert ("keeps no checkpoints" in promised) is not (trains or name == "table")
+
+
+@pytest.mark.slow
+def test_sigterm_stops_a_command_that_keeps_no_checkpoints_and_says_so(tmp_path):
+    run = subprocess.Popen(
+        command("--config=configs/cca.py"), cwd=ROOT, env=environment(tmp_path), text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    run.stdout.readline()  # it has begun to work
+    run.send_signal(signal.SIGTERM)
+    assert "starts anew, since this experiment keeps no checkpoints" in run.communicate()[1]
+    assert run.returncode == 0
 
 
 @pytest.mark.slow

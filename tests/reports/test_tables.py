@@ -263,3 +263,14 @@ def test_table4_puts_two_models_into_a_row_and_counts_both(make_result, tmp_path
     (block,) = cells.blocks(table, cells.load_runs([tmp_path]))
     assert cells.parameters(block, table.rows[1]) is None  # not Base's English half alone
     assert cells.parameters(block, table.rows[2]) == 34_900_000
+
+
+def test_a_corpus_is_counted_once_and_has_no_seeds(make_result, tmp_path):
+    table = tables.TABLES["vatex_table3"]
+    result = make_result(experiment="corpus", variant="", metrics={"en/length": 10.5}, signature={})
+    results.write(tmp_path / "results.json", result)
+    (block,) = cells.blocks(table, cells.load_runs([tmp_path]))
+    text = tables.render(table, [block], "text")
+    assert "number of seeds" not in text
+    assert "10.50" in text
+    assert "(1)" not in text

@@ -99,6 +99,7 @@ class Table:
       source: the data behind the paper's figures.
       of_runs: makes the table of the runs there are, where its rows are not known beforehand.
       picture: draws all runs.
+      counted: figures are counted once over all data: there are no seeds and no intervals to show.
     """
 
     title: str
@@ -112,6 +113,7 @@ class Table:
     source: str = "VaTeX"
     of_runs: Callable[["Sequence[Run]"], "Table"] | None = None
     picture: Picture | None = None
+    counted: bool = False
 
     def fitted(self, runs: "Sequence[Run]") -> "Table":
         """The table with the rows that these runs fill."""

@@ -107,6 +107,7 @@ TABLES["vatex_table3"] = Table(
     title="Caption corpora",
     published="vatex_table3",
     experiment="corpus",
+    counted=True,
     rows=(
         _corpus_row("MSR-VTT", "en", "msr_vtt", _IS_MSR_VTT, True),
         _corpus_row("VaTeX-en", "en", "en", _IS_VATEX, True),

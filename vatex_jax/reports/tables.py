@@ -64,7 +64,7 @@ def main_grid(table: Table, block: Block) -> tuple[list[str], list[list[str]]]:
     for column in shown_columns(table, block):
         header += [f"{column.label}: ours", f"{column.label}: paper ({table.source})"]
         for row, line in zip(shown, rows, strict=True):
-            line += [_cell_text(block, row, column), _paper_text(table.paper(row, column), column.places)]
+            line += [_cell_text(table, block, row, column), _paper_text(table.paper(row, column), column.places)]
     return header, rows
 
 
@@ -126,6 +126,10 @@ def _maker(table: Table) -> str:
     return table.experiment if table.experiment == "corpus" else f"tables/{table.published}"
 
 
+_OURS = "Ours: mean over seeds, +- half the 95% t-interval (number of seeds); in brackets the run's own 95% interval."
+_OURS_COUNTED = "Ours: counted once over the whole corpus; nothing is drawn, so there are no seeds and no intervals."
+
+
 def _block_text(table: Table, block: Block, form: str) -> str:
     draw = markdown_grid if form == "markdown" else text_grid
     header, rows = main_grid(table, block)
@@ -133,9 +137,7 @@ def _block_text(table: Table, block: Block, form: str) -> str:
     for head, lines in (_filled(*grid) for grid in side_by_side(header, rows)):
         parts.append(draw(head, lines, [False] + [True] * (len(head) - 1)))
     parts += _gap_texts(*gap_grid(table, block), draw)
-    notes = [
-        "Ours: mean over seeds, +- half the 95% t-interval (number of seeds); in brackets the run's own 95% interval."
-    ]
+    notes = [_OURS_COUNTED if table.counted else _OURS]
     notes += [f"Paper: {published.tables()[table.published]['source']}, its own data and tokens."]
     notes += _kindred_notes(table, block) + _signature_notes(table, block)
     return "\n\n".join([*parts, ("  \n" if form == "markdown" else "\n").join(notes)])
@@ -202,7 +204,7 @@ def _signature_notes(table: Table, block: Block) -> list[str]:
     ]
 
 
-def _cell_text(block: Block, row: Row, column: Column) -> str:
+def _cell_text(table: Table, block: Block, row: Row, column: Column) -> str:
     runs = block.cells[row.label, column.label]
     mean, half = mean_and_half_width(runs, column.metric)
     if not runs:
@@ -213,7 +215,7 @@ def _cell_text(block: Block, row: Row, column: Column) -> str:
     low, high = (runs[0].result["metrics"].get(f"{column.metric}_{end}") for end in ("low", "high"))
     if low is not None and high is not None:
         return f"{shown} [{low:.{column.places}f}, {high:.{column.places}f}]"
-    return f"{shown} ({len(runs)})"
+    return shown if table.counted else f"{shown} ({len(runs)})"
 
 
 def _parameter_texts(table: Table, block: Block, row: Row) -> list[str]:

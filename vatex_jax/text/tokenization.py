@@ -2,6 +2,10 @@
 
 Every score depends on how its sentences were cut, so each tokenizer has a `signature` that reports carry.
 The mask token `[M]` of masked translation (VaTeX, appendix A) is one token everywhere.
+
+Invisible characters are removed before a sentence is cut (`text.invisible` has the rule), and what is left of them,
+such as the joiners of an emoji, is part of the token before it. Version 1 of the tokenizers kept them, as words of
+their own or inside of words, and is there for runs that were trained with it.
 """
 
 import dataclasses
@@ -14,30 +18,49 @@ from collections.abc import Callable, Iterable
 from typing import Protocol, runtime_checkable
 
 from vatex_jax.errors import ConfigError
+from vatex_jax.text.invisible import visible
+
+VERSION = 2
+"""Of the rules by which sentences are cut, in every language; 1 keeps invisible characters."""
 
 MASK_TOKEN = "[M]"
 
 HAN = r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f]"
 """A Chinese character, for regular expressions."""
 
-# Letters and digits of any script, with the combining marks that NFC could not compose into them.
-_WORD = r"(?:[^\W_][\u0300-\u036f]*)+"
-# A sign with what Unicode glues to it: variation selectors, skin tones, joiners (so that one emoji is one token).
-_SIGN = r"[^\s](?:[\u0300-\u036f\ufe0f\U0001f3fb-\U0001f3ff]|\u200d[^\s])*"
 _CLITIC = r"(?:'(?i:s|re|ve|ll|d|m)\b)"  # man 's, it 's
 _MASK = re.compile(r"(\[M\])")
-_ENGLISH = re.compile(
-    rf"""
-    \[M\]
-    | (?<=\w){_CLITIC}
-    | \d+(?:[.,]\d+)+                                   # 3.5 and 1,000
-    | {_WORD}(?:-{_WORD}|(?!{_CLITIC})'{_WORD})*  # t-shirt and don't
-    | \.\.+
-    | {_SIGN}
-    """,
-    re.VERBOSE,
+
+
+def _patterns(marks: str, glue: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """The tokens of English, and of Chinese that is cut into characters.
+
+    Args:
+        marks: what may follow a letter or digit of a word.
+        glue: what may follow a sign, so that one emoji is one token.
+    """
+    word, sign = rf"(?:[^\W_]{marks}*)+", rf"[^\s]{glue}*"  # letters and digits of any script
+    english = rf"""
+        \[M\]
+        | (?<=\w){_CLITIC}
+        | \d+(?:[.,]\d+)+                                   # 3.5 and 1,000
+        | {word}(?:-{word}|(?!{_CLITIC})'{word})*  # t-shirt and don't
+        | \.\.+
+        | {sign}
+        """
+    return re.compile(english, re.VERBOSE), re.compile(rf"[0-9A-Za-z\u00c0-\u024f]+(?:\.[0-9]+)?|{sign}")
+
+
+# Combining marks that NFC could not compose into their letter, variation selectors and the frame of a keycap, joiners,
+# skin tones, tags of flags.
+_MARKS = r"\u0300-\u036f\ufe00-\ufe0f\u20e3\U000e0100-\U000e01ef\u180e\u200c"
+_GLUE = rf"(?:[{_MARKS}\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]|\u200d[^\s]?)"
+_ENGLISH, _CHARACTERS = {}, {}
+_ENGLISH[1], _CHARACTERS[1] = _patterns(
+    r"[\u0300-\u036f]", r"(?:[\u0300-\u036f\ufe0f\U0001f3fb-\U0001f3ff]|\u200d[^\s])"
 )
-_CHARACTERS = re.compile(rf"[0-9A-Za-z\u00c0-\u024f]+(?:\.[0-9]+)?|{_SIGN}")
+_ENGLISH[2], _CHARACTERS[2] = _patterns(rf"[{_MARKS}\u200d]", _GLUE)
+_GLUED = re.compile(_GLUE)
 _LATIN_EDGE = re.compile(r"[0-9A-Za-z\u00c0-\u024f]")
 
 
@@ -68,13 +91,17 @@ class EnglishTokenizer:
     """Lower-cased words; punctuation, signs and emoji stand alone, hyphenated words and numbers stay whole."""
 
     language: str = "en"
-    signature: str = "en:vatex-jax-1-lower"
+    version: int = VERSION
+
+    @property
+    def signature(self) -> str:
+        return f"en:vatex-jax-{self.version}-lower"
 
     def tokenize(self, text: str) -> list[str]:
         return [lower(token) for token in self.cased(text)]
 
     def cased(self, text: str) -> list[str]:
-        return _ENGLISH.findall(unicodedata.normalize("NFC", text).replace("\u2019", "'"))
+        return _ENGLISH[self.version].findall(_prepared(text, self.version).replace("\u2019", "'"))
 
     def detokenize(self, tokens: Iterable[str]) -> str:
         return " ".join(tokens)
@@ -90,10 +117,11 @@ class ChineseTokenizer:
     signature: str
     cut: Callable[[str], list[str]]
     language: str = "zh"
+    version: int = VERSION
 
     def tokenize(self, text: str) -> list[str]:
         tokens = []
-        for chunk in unicodedata.normalize("NFC", text).split():
+        for chunk in _prepared(text, self.version).split():
             for piece in _MASK.split(chunk):
                 tokens.extend([piece] if piece == MASK_TOKEN else self.cut(piece))
         return tokens
@@ -116,29 +144,53 @@ def lower(token: str) -> str:
     return token if token == MASK_TOKEN else token.lower()
 
 
-def make_tokenizer(language: str, chinese: str = "words") -> Tokenizer:
+def make_tokenizer(language: str, chinese: str = "words", version: int = VERSION) -> Tokenizer:
     """The tokenizer of a language.
 
     Args:
         language: `en` or `zh`.
         chinese: how Chinese is cut, `words` (jieba) or `characters`; English does not depend on it.
+        version: of the rules; an earlier one only for a run whose vocabulary was made with it.
 
     Raises:
-        ConfigError: an unknown language or unit.
+        ConfigError: an unknown language, unit or version.
     """
     if chinese not in ("words", "characters"):
         raise ConfigError(f"Chinese is cut into 'words' or 'characters', not {chinese!r}: set chinese to one of them.")
+    if version not in _ENGLISH:
+        raise ConfigError(f"There are versions 1 to {VERSION} of the tokenizers, none {version}.")
     if language == "en":
-        return EnglishTokenizer()
+        return EnglishTokenizer(version=version)
     if language != "zh":
         raise ConfigError(f"There is a tokenizer for 'en' and for 'zh', none for {language!r}.")
+    rule = "" if version == 1 else "-noinvisible"
     if chinese == "characters":
-        return ChineseTokenizer(signature="zh:char", cut=_CHARACTERS.findall)
-    return ChineseTokenizer(signature=f"zh:jieba-{importlib.metadata.version('jieba')}", cut=_jieba_cut)
+        return ChineseTokenizer(f"zh:char{rule}", _CHARACTERS[version].findall, version=version)
+    cut = _jieba_cut if version == 1 else _jieba_cut_and_glue
+    return ChineseTokenizer(f"zh:jieba-{importlib.metadata.version('jieba')}{rule}", cut, version=version)
+
+
+def _prepared(text: str, version: int) -> str:
+    """The text as it is cut: normalised, and since version 2 without invisible characters."""
+    return unicodedata.normalize("NFC", text if version == 1 else visible(text))
 
 
 def _jieba_cut(text: str) -> list[str]:
     return [word for word in jieba_segmenter().cut(text) if word]
+
+
+def _jieba_cut_and_glue(text: str) -> list[str]:
+    """jieba's words; it gives joiners, variation selectors and skin tones apart, which belong to the sign before."""
+    words = _jieba_cut(text)
+    if _GLUED.search(text) is None:
+        return words
+    glued: list[str] = []
+    for word in words:
+        if glued and (_GLUED.match(word) or glued[-1].endswith("\u200d")):
+            glued[-1] += word
+        else:
+            glued.append(word)
+    return glued
 
 
 @functools.cache

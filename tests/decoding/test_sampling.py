@@ -111,3 +111,15 @@ def test_length_normalisation():
     np.testing.assert_allclose(length_normalised(log_probs, lengths, 1.0), [-1.5, -6, -np.inf])
     np.testing.assert_allclose(length_normalised(log_probs, lengths, 0.0), [-6, -6, -np.inf])
     np.testing.assert_allclose(length_normalised(log_probs, lengths, 0.5), [-3, -6, -np.inf])
+
+
+@pytest.mark.parametrize("temperature", [1e-5, 1e-29, 1e-31, 1e-40, 1e-300])
+def test_the_coldest_samples_are_greedy_and_never_banned(tables, temperature):
+    """At 1e-40 every quotient used to overflow, and the draw was PAD."""
+    leads, logits = tables.draw(3, 8, 4, scale=1.5)
+    state, keys = tables.start(leads, logits), jax.random.split(jax.random.key(1), 8)
+    drawn = jax.jit(lambda state: sample(tables.step, state, keys, n=2, temperature=temperature, max_words=5))(state)
+    best = greedy(tables.step, state, max_words=5)
+    for n in range(2):
+        np.testing.assert_array_equal(drawn.tokens[:, n], best.tokens[:, 0])
+    np.testing.assert_allclose(drawn.log_probs[:, 0], best.log_probs[:, 0], rtol=1e-6)

@@ -20,6 +20,10 @@ from vatex_jax.decoding.hypotheses import (
 from vatex_jax.text.vocabulary import BOS, EOS, PAD
 
 
+COLDEST = 1e-30
+"""The least temperature that is divided by: a log-probability of -1e8 is still a float32 number then."""
+
+
 class _Walk(NamedTuple):
     time: jax.Array
     tokens: jax.Array
@@ -64,7 +68,8 @@ def sample(
         keys: a random key a sentence, [B]. A sentence's draws are a function of its own key, whatever else is in the
             batch and on whichever device: `jax.vmap(jax.random.fold_in, (None, 0))(key, numbers)` makes them.
         n: draws a sentence.
-        temperature: what log-probabilities are divided by before drawing.
+        temperature: what log-probabilities are divided by before drawing; below `COLDEST` the most probable word is
+            taken, one of them at random if there are several.
 
     Raises:
         ValueError: `temperature` is no number above 0 (`greedy` is the limit at 0), `n` is below 1, or there is not a
@@ -78,9 +83,16 @@ def sample(
 
     def choose(log_probs, time):
         now = jax.vmap(jax.random.fold_in, (0, None))(keys, time)
-        return jax.vmap(jax.random.categorical)(now, log_probs / temperature)
+        return jax.vmap(jax.random.categorical)(now, _tempered(log_probs, temperature))
 
     return _walk(step, state, choose, n, max_words, length_penalty, banned)
+
+
+def _tempered(log_probs: jax.Array, temperature: float) -> jax.Array:
+    """Log-probabilities over temperature; below `COLDEST`, where float32 would overflow, the limit: the best alone."""
+    if temperature >= COLDEST:
+        return log_probs / temperature
+    return jnp.where(log_probs == log_probs.max(-1, keepdims=True), 0.0, -jnp.inf)
 
 
 def _walk(step, state, choose, n, max_words, length_penalty, banned):

@@ -3,9 +3,9 @@
 Every score depends on how its sentences were cut, so each tokenizer has a `signature` that reports carry.
 The mask token `[M]` of masked translation (VaTeX, appendix A) is one token everywhere.
 
-Invisible characters are removed before a sentence is cut (`text.invisible` has the rule), and what is left of them,
-such as the joiners of an emoji, is part of the token before it. Version 1 of the tokenizers kept them, as words of
-their own or inside of words, and is there for runs that were trained with it.
+Version 1 of the tokenizers, the default, keeps invisible characters, as words of their own or inside of words. Version
+2 removes them before a sentence is cut (`text.invisible` has the rule), and what is left of them, such as the joiners
+of an emoji, is part of the token before it. Vocabularies of trained runs and kept scores are of version 1.
 """
 
 import dataclasses
@@ -20,8 +20,8 @@ from typing import Protocol, runtime_checkable
 from vatex_jax.errors import ConfigError
 from vatex_jax.text.invisible import visible
 
-VERSION = 2
-"""Of the rules by which sentences are cut, in every language; 1 keeps invisible characters."""
+VERSION = 1
+"""The version of the rules by which sentences are cut, in every language, that is used if none is named."""
 
 MASK_TOKEN = "[M]"
 
@@ -150,7 +150,7 @@ def make_tokenizer(language: str, chinese: str = "words", version: int = VERSION
     Args:
         language: `en` or `zh`.
         chinese: how Chinese is cut, `words` (jieba) or `characters`; English does not depend on it.
-        version: of the rules; an earlier one only for a run whose vocabulary was made with it.
+        version: of the rules; 1 keeps invisible characters, 2 removes them.
 
     Raises:
         ConfigError: an unknown language, unit or version.
@@ -158,7 +158,9 @@ def make_tokenizer(language: str, chinese: str = "words", version: int = VERSION
     if chinese not in ("words", "characters"):
         raise ConfigError(f"Chinese is cut into 'words' or 'characters', not {chinese!r}: set chinese to one of them.")
     if version not in _ENGLISH:
-        raise ConfigError(f"There are versions 1 to {VERSION} of the tokenizers, none {version}.")
+        raise ConfigError(
+            f"The versions of the tokenizers are {', '.join(map(str, _ENGLISH))}; there is no version {version}."
+        )
     if language == "en":
         return EnglishTokenizer(version=version)
     if language != "zh":

@@ -19,7 +19,6 @@ from vatex_jax.decoding.hypotheses import (
 )
 from vatex_jax.text.vocabulary import BOS, EOS, PAD
 
-
 COLDEST = 1e-30
 """The least temperature that is divided by: a log-probability of -1e8 is still a float32 number then."""
 

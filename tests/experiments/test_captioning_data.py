@@ -118,3 +118,14 @@ def test_a_split_without_captions_is_captioned_whole(load):
     assert ids(data, "test") == ["p0"]
     with pytest.raises(DataError, match="captions in en and zh"):
         load("shared_enc_dec", test_split="public_test")
+
+
+def test_a_split_without_labels_is_captioned_by_a_model_that_had_held_actions_out(load):
+    """Which videos were held out cannot be said there, and need not be where nothing is scored."""
+    said = []
+    data = load("shared_enc_dec", references=False, said=said, test_split="public_test", holdout_actions=("flying",))
+    assert ids(data, "test") == ["p0"]
+    assert ids(data, "train") == ["t1"]
+    assert any("public_test" in line and "captioned all the same" in line for line in said)
+    with pytest.raises(DataError, match=r"No video of split public_test .* nothing to score apart"):
+        load("base_en", test_split="public_test", holdout_actions=("flying",))

@@ -85,7 +85,9 @@ def load_captioning_data(
     }
     if held_out:
         splits = _without_held_out(splits, held_out, report)
-    _check(splits, source, needed, held_out)
+    _check(splits, source, needed)
+    if held_out:
+        _check_held_out(splits["test"], source, held_out, references, report)
     tokenizers = {language: make_tokenizer(language, data.chinese) for language in languages}
     text = {role: caption_text(split, tokenizers) for role, split in splits.items()}
     vocabularies = {
@@ -157,7 +159,7 @@ def _has_a_word(caption: str) -> bool:
     return bool(without_punctuation(caption.split())) and any(map(str.isalnum, caption))
 
 
-def _check(splits: dict[str, Split], source: Source, needed: tuple[str, ...], held_out: frozenset[int]) -> None:
+def _check(splits: dict[str, Split], source: Source, needed: tuple[str, ...]) -> None:
     train, test = splits["train"], splits["test"]
     if not train.videos:
         raise DataError(f"Split train of {source.name} has no video left: hold out fewer actions.")
@@ -171,11 +173,19 @@ def _check(splits: dict[str, Split], source: Source, needed: tuple[str, ...], he
             f"No video of split {test.name} of {source.name} has captions in {' and '.join(needed)} to score against: "
             "name another by config.data.test_split."
         )
-    if held_out and not any(video.label in held_out for video in test.videos):
+
+
+def _check_held_out(test: Split, source: Source, held_out: frozenset[int], references: bool, report: Report) -> None:
+    """Raises DataError if held-out videos are to be scored apart and there are none; says so if nothing is scored."""
+    if any(video.label in held_out for video in test.videos):
+        return
+    what = f"No video of split {test.name} of {source.name} is known to be of an action in config.data.holdout_actions"
+    if references:
         raise DataError(
-            f"No video of split {test.name} of {source.name} is of an action in config.data.holdout_actions, so there "
-            "is nothing to score apart: hold out actions that it has, or name another by config.data.test_split."
+            f"{what}, so there is nothing to score apart: hold out actions that it has, or name another split by "
+            "config.data.test_split."
         )
+    report(f"{what}: it is captioned all the same, and nothing is scored.")
 
 
 def held_out_labels(source: Source, actions: tuple[str, ...]) -> frozenset[int]:
